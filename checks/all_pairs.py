@@ -11,7 +11,7 @@ from reframe.core.logging import getlogger
 
 from acceptance.core import words
 from acceptance.core.errors import Fault
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.pairs import UNITS
 from acceptance.core.text import plural
 from acceptance.machine import Layout
@@ -193,7 +193,7 @@ class AllPairs(PlacedCheck):
         """Return the culprits, and why these numbers are not what they say."""
         return [
             *super().troubles(),
-            *(Observation(e.kind, e.text, node=e.node) for e in self.found if e.fails),
+            *(Finding(e.kind, e.text, nodes=(*e.node.split(),)) for e in self.found if e.fails),
         ]
 
     def beyond_the_wire(self):
@@ -204,7 +204,7 @@ class AllPairs(PlacedCheck):
             name = words.sized(quantity, size)
             self.measurements = {name: (value, measured[name][1])}
             told += [
-                Observation(each.kind, f"{pair}: {each.text}") for each in super().beyond_the_wire()
+                Finding(each.kind, f"{pair}: {each.text}") for each in super().beyond_the_wire()
             ]
         self.measurements = measured
         return told

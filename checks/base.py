@@ -2,19 +2,19 @@
 
 import functools
 import sys
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
+from msgspec.structs import replace
 from reframe.core.exceptions import PerformanceError, SanityError
 
 from acceptance import references
 from acceptance.core import words
 from acceptance.core.errors import QUOTED
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped
 from acceptance.core.words import is_measured
@@ -175,7 +175,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         if not waited or Path(self.stagedir, self.stdout.evaluate()).exists():
             return None
         text = f"its job waited for {self.max_pending_time:g} s and did not start"
-        return Observation("not-started", text)
+        return Finding("not-started", text)
 
     def fate(self):
         """Ask Slurm about the job where ReFrame takes one that it does not see for completed."""

@@ -93,6 +93,12 @@ class LinkCheck(PlacedCheck):
         self.read = link_report.parse_all(self.output(), self.stdout.evaluate())
         # Of these nodes a counter that is no finding was zero.
         self.provenance["counters"] = ",".join(node.name for node in self.read)
+        self.provenance["firmware"] = ", ".join(
+            f"{node.name} {adapter.name} {adapter.firmware}"
+            for node in self.read
+            for adapter in node.adapters.values()
+            if adapter.firmware
+        )
         self.record(
             counter for node in self.read for counter in link_check.standing(node, self.fabric)
         )

@@ -6,7 +6,7 @@ from reframe.core.exceptions import SanityError
 
 from acceptance import suites
 from acceptance.core import words
-from acceptance.core.findings import Observation, seen
+from acceptance.core.findings import Finding, seen
 from acceptance.fabric import FabricFault, link_report, memory, plausibility
 from acceptance.machine import Layout, placement, process_counts
 
@@ -195,7 +195,7 @@ class PlacedCheck(JudgedCheck, Pinned):
             return self.beyond_the_wire()
         ranks = placement.read_ranks(self.errors(), self.stderr.evaluate())
         found = [
-            Observation("misplaced", f"misplaced: {what}")
+            Finding("misplaced", f"misplaced: {what}")
             for what in placement.misplaced(ranks, self.layout)
         ]
         if self.layout.nodes > 1:
@@ -244,7 +244,7 @@ class PlacedCheck(JudgedCheck, Pinned):
             lines = facts and plausibility.implausible(row, self.measurements, facts, self.layout)
         if told:
             self.provenance[place] = told
-        return [Observation("implausible", line) for line in lines or ()]
+        return [Finding("implausible", line) for line in lines or ()]
 
     def reference_of(self, name, unit):
         """Return what the check's references say, else a fraction of the limit of the fabric."""

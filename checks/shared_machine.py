@@ -16,7 +16,7 @@ from pathlib import Path
 from reframe.core.logging import getlogger
 from reframe.utility.osext import osuser
 
-from acceptance.core.findings import SHARED, Observation
+from acceptance.core.findings import SHARED, Finding
 from acceptance.core.text import printable
 
 from .extras import extras_of
@@ -106,4 +106,4 @@ def sharing(check):
     real = check.is_local() and not extras_of(check.current_partition).simulated
     others = sorted(_OTHERS.get(int(check.job.jobid), ())) if real else []
     text = f"measured while another run had a job on this machine: {'; '.join(others)}"
-    return [Observation(SHARED, text, what="; ".join(others))] if others else []
+    return [Finding(SHARED, text, what="; ".join(others))] if others else []

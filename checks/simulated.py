@@ -6,7 +6,7 @@ from reframe.core.exceptions import SanityError
 
 from acceptance import simulation
 from acceptance.core.errors import Fault
-from acceptance.core.findings import RECORDED_OTHERWISE, Observation
+from acceptance.core.findings import RECORDED_OTHERWISE, Finding
 from acceptance.core.words import is_simulated
 from acceptance.machine import Layout
 
@@ -37,7 +37,7 @@ def judged_by_row(check, library, *quantity):
     judging = simulation.judging(library, *quantity, check.provenance)
     if (what := judging.otherwise) and all(each.get("what") != what for each in check.findings):
         text = f"not judged: recorded with {what}"
-        check.record([Observation(RECORDED_OTHERWISE, text, what=what)])
+        check.record([Finding(RECORDED_OTHERWISE, text, what=what)])
     return judging.row, judging.thresholds
 
 

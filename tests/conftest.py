@@ -205,7 +205,7 @@ def only_problem(verdict):
     """Return the message of a verdict on the one case that failed, measured or not."""
     kinds = [problem["kind"] for problem in verdict["problems"]]
     assert kinds in (["case-failed"], ["case-failed", "nothing-measured"])
-    return verdict["problems"][0]["message"]
+    return verdict["problems"][0]["text"]
 
 
 def only_case(site):

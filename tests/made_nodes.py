@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.pairs import ALL_UNITS, INSIDE, Inside, PairMatrix
 from acceptance.nodes import AllPairs, culprits
 
@@ -54,5 +54,5 @@ def stored(found):
     return {
         "name": "AllPairs", "suite": "patterns", "benchmark": "patterns.all-pairs",
         "all_pairs": msgspec.to_builtins(found), "result": "fail" if failing else "pass",
-        "findings": tuple(Observation(e.kind, e.text, True, e.node) for e in failing),
+        "findings": tuple(Finding(e.kind, e.text, True, (*e.node.split(),)) for e in failing),
     }  # fmt: skip

@@ -70,6 +70,6 @@ def hostile_case(**fields):
         nodes=(HOSTILE,),
         keys={"np": "2", "environment": HOSTILE},
         provenance={"spec": HOSTILE, "suite": HOSTILE},
-        findings=({"kind": "link", "text": HOSTILE, "node": HOSTILE},),
+        findings=({"kind": "link", "text": HOSTILE, "nodes": HOSTILE},),
         **fields,
     )

@@ -77,7 +77,7 @@ def test_a_slow_node_fails_the_case_and_is_named_everywhere(site, four_nodes):
     assert (case.result, kinds) == ("fail", ["case-failed", "node-slow"])
     assert case.fail_reason.startswith("performance error: node3 ")
     assert verdict["cases"][0]["culprits"]
-    assert verdict["problems"][1]["about"] == ["pair:default", "all-pairs", "node3"]
+    assert verdict["problems"][1]["place"] == ["pair:default", "node3", "", "openmpi", "bandwidth"]
     by_name = {metric.name: metric.value for metric in case.metrics}
     assert {*by_name} == {*all_pairs.metrics(inside=False)}
     assert (by_name["pairs"], by_name["rounds"]) == (12, 3)
@@ -115,9 +115,9 @@ def test_of_two_nodes_the_limit_of_the_fabric_judges_the_pair_and_nobody_tells_w
     case, verdict = measure(site, two_nodes, text(names=names), rate="10", device=DEVICE)
     (problem, *others) = verdict["problems"]
     assert (case.result, others) == ("fail", [])
-    assert "bandwidth_node_min_4194304" in problem["message"]
-    assert "the worst pairs: node" in problem["message"]
-    assert "which of the two nodes it is nobody can tell" in problem["message"]
+    assert "bandwidth_node_min_4194304" in problem["text"]
+    assert "the worst pairs: node" in problem["text"]
+    assert "which of the two nodes it is nobody can tell" in problem["text"]
     (entry,) = verdict["nodes"].values()
     assert [each["kind"] for of in entry["all_pairs"] for each in of["culprits"]] == ["not-judged"]
 
@@ -152,7 +152,7 @@ def test_pairs_that_failed_are_named_although_the_program_fails(site, four_nodes
 def test_what_a_job_had_measured_before_it_ended_early_is_kept(site, four_nodes):
     whole = text("node3")
     case, verdict = measure(site, four_nodes, whole[: whole.index('{"type":"round","number":3')])
-    assert "the file has no end" in verdict["problems"][0]["message"]
+    assert "the file has no end" in verdict["problems"][0]["text"]
     assert (case.all_pairs["pairs"], case.all_pairs["rounds"]) == (8, 2)
 
 

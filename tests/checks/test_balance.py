@@ -132,7 +132,7 @@ def test_there_is_no_ratio_of_a_case_that_failed(site, recorded, broken):
     assert balance(site).metrics == ()
     status, verdict = site.gate()
     assert status == 1
-    messages = [problem["message"] for problem in verdict["problems"]]
+    messages = [problem["text"] for problem in verdict["problems"]]
     assert any("latency is zero" in message for message in messages)
     assert any("1 cases not run, since what they need failed" in message for message in messages)
 
@@ -144,7 +144,7 @@ def test_sweeps_of_other_sizes_make_no_ratio(site, recorded):
     done = run(site, "-S", "OsuLoopback.sizes=1:1048576", over="loopback")
     assert done.status == 1
     _, verdict = site.gate()
-    assert "metrics missing: ratio_2097152, ratio_4194304" in verdict["problems"][0]["message"]
+    assert "metrics missing: ratio_2097152, ratio_4194304" in verdict["problems"][0]["text"]
 
 
 def test_without_the_results_that_it_divides_nothing_is_green(site, recorded):

@@ -320,9 +320,9 @@ def test_a_program_of_npb_that_the_build_lacks_is_named(npb_built):
     assert (done.status, status) == (1, 1)
     failed, *_ = verdict["problems"]
     assert failed["kind"] == "case-failed"
-    assert "NAS Parallel Benchmarks: " in failed["message"]
+    assert "NAS Parallel Benchmarks: " in failed["text"]
     names = f"cg.{classes}.2 or cg.{classes}.x"
-    assert f"{names}: missing or not executable, though the build succeeded" in failed["message"]
+    assert f"{names}: missing or not executable, though the build succeeded" in failed["text"]
 
 
 @pytest.fixture
@@ -373,9 +373,9 @@ def test_a_wrong_checksum_is_refused(fresh, imb_built, tmp_path):
     assert status == 1
     failed, left_out, *_ = verdict["problems"]
     assert failed["kind"] == "case-failed"
-    assert "Spack could not build Intel MPI Benchmarks" in failed["message"]
-    assert "hecksum" in failed["message"]
-    assert "\n" not in failed["message"]
+    assert "Spack could not build Intel MPI Benchmarks" in failed["text"]
+    assert "hecksum" in failed["text"]
+    assert "\n" not in failed["text"]
     assert left_out["kind"] == "left-out"
     said = fresh.acceptance("gate").output
     assert re.search(r"2 cases: 0 passed, 1 failed, 0 skipped, 1 not run; 1 build among them", said)
@@ -434,4 +434,4 @@ def test_a_program_that_the_build_lacks_is_named(fresh, recorded):
     fresh.reframe("-c", "checks/imb.py", "-r", "-p", "recorded", "-n", "PingPong.*intra-node")
     status, verdict = fresh.gate()
     assert status == 1
-    assert "IMB-MPI1: missing or not executable" in verdict["problems"][0]["message"]
+    assert "IMB-MPI1: missing or not executable" in verdict["problems"][0]["text"]

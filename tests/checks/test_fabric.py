@@ -116,7 +116,7 @@ def fabric(site):
 
 def problems(verdict):
     """Return the reason of the case that failed."""
-    (message,) = [p["message"] for p in verdict["problems"] if p["kind"] == "case-failed"]
+    (message,) = [p["text"] for p in verdict["problems"] if p["kind"] == "case-failed"]
     return message
 
 
@@ -192,12 +192,13 @@ def test_counters_that_stand_are_told_with_their_growth_and_fail_nothing(fabric)
     told = []
     for done, (status, verdict) in (first, second):
         assert (done.status, status) == (0, 0), done.output
-        told.append([(one["counter"], one["value"], one["before"]) for one in verdict["counters"]])
+        counters = [one for one in verdict["findings"] if one["kind"] == "link-counters"]
+        told.append([(one["what"], one["found"]) for one in counters])
         texts = [note for note in verdict["notes"] if "stands at" in note]
-        assert texts == [f"links: {one['text']}" for one in verdict["counters"]]
+        assert texts == [f"links: {one['text']}" for one in counters]
     assert told == [
-        [("link_downed", 7, None)],
-        [("symbol_error", 65535, 0), ("link_downed", 10, 7)],
+        [("link_downed", "7 (first reading)")],
+        [("symbol_error", "65535 (+65535 in 0.0 days)"), ("link_downed", "10 (+3 in 0.0 days)")],
     ]
     assert "node2 mlx5_0/1: link_downed stands at 10 (+3 in 0.0 days)" in texts[1]
 

@@ -119,8 +119,8 @@ def test_the_cable_behind_slow_pairs_is_named_everywhere(measure, site):
     assert "trained at 4x HDR" in case.fail_reason
     kinds = [problem["kind"] for problem in verdict["problems"]]
     assert "cable-slow" in kinds
-    assert verdict["problems"][kinds.index("cable-slow")]["about"] == [
-        "pair:default", "all-pairs", *cable.split(" - "),
+    assert verdict["problems"][kinds.index("cable-slow")]["place"] == [
+        "pair:default", *cable.split(" - "), "openmpi", "bandwidth",
     ]  # fmt: skip
     assert case.all_pairs["uncrossed"] == []
     assert case.all_pairs["unrouted"] == ""

@@ -28,8 +28,8 @@ def run_pingpong(site, output, *options):
 
 def only_problem(verdict, kind):
     assert [problem["kind"] for problem in verdict["problems"]] == [kind, "nothing-measured"]
-    assert verdict["problems"][1]["message"] == "no case of imb measured anything"
-    return verdict["problems"][0]["message"]
+    assert verdict["problems"][1]["text"] == "no case of imb measured anything"
+    return verdict["problems"][0]["text"]
 
 
 def test_a_recorded_output_is_measured_completely(site, recorded):
@@ -47,7 +47,8 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     assert values.keys() == case.declared.keys()
     assert verdict["recorded"] == 48
     assert verdict["judged"] == {}
-    assert verdict["links_not_judged"] == {"replay:default": "it states no fabric"}
+    (told,) = (each for each in verdict["findings"] if each["kind"] == "links-not-judged")
+    assert (told["place"], told["found"]) == (["replay:default"], "it states no fabric")
     line = "links       replay:default: not judged: it states no fabric"
     assert line in site.acceptance("gate").output
     assert case.provenance == {
@@ -68,7 +69,7 @@ def test_a_bandwidth_above_what_the_memory_of_the_node_moves_fails(site, recorde
     assert (run.status, status) == (1, 1), run.output
     assert re.search(
         r"implausible: bandwidth_\d+ is [\d.]+ MB/s, memory of 6000 MB/s and caches of 65536 bytes",
-        verdict["problems"][0]["message"],
+        verdict["problems"][0]["text"],
     )
     (case,) = results.session(site.database).cases
     assert case.provenance["memory"].startswith("compared from 131072 bytes on")
@@ -114,7 +115,7 @@ def test_a_missing_program_fails_the_case_with_its_path(site, recorded):
     assert status == 1
     first, second, *_ = verdict["problems"]
     assert (first["kind"], second["kind"]) == ("case-failed", "left-out")
-    assert f"{site.folder}/bin/IMB-MPI1: missing or not executable" in first["message"]
+    assert f"{site.folder}/bin/IMB-MPI1: missing or not executable" in first["text"]
 
 
 def test_a_program_that_fails_after_a_complete_output_fails_the_case(site, recorded):
@@ -139,7 +140,7 @@ def test_a_locked_database_fails_the_run_and_keeps_the_values(site, recorded, mo
     assert status == 1
     kinds = [problem["kind"] for problem in verdict["problems"]]
     assert kinds == ["lost", "not-stored"]
-    assert "locked" in verdict["problems"][0]["message"]
+    assert "locked" in verdict["problems"][0]["text"]
     perflog = (site.var / "perflogs/replay/default/ImbMpi1.log").read_text()
     assert perflog.count("latency_0|0.23|us") == 2
 
@@ -195,7 +196,7 @@ def test_a_baseline_judges_in_both_directions(site, recorded, references, value,
         assert re.search(
             rf"latency_0: 0\.23 us is [\d.]+ % {side} {value} us "
             rf"\(baseline replay, session of 2026-11-01; at most [\d.]+ % {side}\)",
-            problem["message"],
+            problem["text"],
         )
 
 
@@ -206,7 +207,7 @@ def test_a_baseline_that_no_case_can_meet_fails_the_gate(site, recorded, referen
     assert (run.status, status) == (0, 1)
     (problem,) = verdict["problems"]
     assert problem["kind"] == "reference-unmet"
-    assert "replay.csv:2: judges nothing: imb.PingPong has no metric 'latncy'" in problem["message"]
+    assert "replay.csv:2: judges nothing: imb.PingPong has no metric 'latncy'" in problem["text"]
 
 
 def test_a_published_value_judges_the_partition_it_was_published_for(site, recorded):
@@ -237,14 +238,14 @@ def test_malformed_references_fail_the_case_with_file_and_line(site, recorded, r
     assert status == 1
     assert (
         "sites/replay.csv:2: value is 'fast'; it has to be a number above 0"
-        in verdict["problems"][0]["message"]
+        in verdict["problems"][0]["text"]
     )
 
 
 def test_a_malformed_sweep_is_refused_with_an_example(site, recorded):
     _, (status, verdict) = run_pingpong(site, recorded(PINGPONG), "-S", "ImbMpi1.msglog=22")
     assert status == 1
-    assert "it must be low:high, for example 0:22" in verdict["problems"][0]["message"]
+    assert "it must be low:high, for example 0:22" in verdict["problems"][0]["text"]
 
 
 @needs_wheels
@@ -369,5 +370,5 @@ def test_nothing_runs_on_extras_that_nobody_reads(site, recorded, old, new, said
     run, (status, verdict) = run_pingpong(site, None)
     assert (run.status, status) == (1, 1)
     assert verdict["problems"][0]["kind"] == "case-failed"
-    assert said in verdict["problems"][0]["message"]
+    assert said in verdict["problems"][0]["text"]
     assert not list((site.var / "stage").rglob("rfm_job.sh"))

@@ -133,11 +133,11 @@ def test_a_listing_has_the_same_lines_and_a_run_fails_with_them(modular):
     assert (done.status, status) == (1, 1)
     assert verdict["passed"] == 2, "with its build"
     failed = [each for each in verdict["problems"] if each["kind"] == "case-failed"]
-    assert sorted(each["about"][0].rpartition("+")[2] for each in failed) == [
+    assert sorted(each["place"][0].rpartition("+")[2] for each in failed) == [
         "other", "unloadable", "without",
     ]  # fmt: skip
     for each in failed:
-        assert each["message"].count("\n") == 0
+        assert each["text"].count("\n") == 0
     lines = [line for line in (done.output + done.errors).splitlines() if "its cases fail" in line]
     assert len(lines) == 3
 

@@ -68,8 +68,8 @@ def test_a_promised_program_that_is_not_there_fails_once(ran):
     assert verdict["failed"] == 1
     assert verdict["not_run"] > 10
     (build,) = [p for p in verdict["problems"] if p["kind"] == "case-failed"]
-    assert "gnu names imb in its `features`, but not in its `extras` where" in build["message"]
-    assert [p["about"] for p in verdict["problems"] if p["kind"] == "left-out"] == [
+    assert "gnu names imb in its `features`, but not in its `extras` where" in build["text"]
+    assert [p["place"] for p in verdict["problems"] if p["kind"] == "left-out"] == [
         ["imb @mysite:login+gnu"]
     ]
 
@@ -79,10 +79,10 @@ def test_the_verdict_has_a_line_for_each_partition_without_case(ran):
     places = {(each["check"], each["partition"]) for each in verdict["unprovided"]}
     assert places == {("hpcc.py", ""), ("imb.py", "mysite:bare")}
     (grid,) = [p for p in verdict["problems"] if p["kind"] == "check-without-case"]
-    assert grid["about"][1] == "mysite:grid"
-    assert 'write "nodes" and "cores" into the `extras`' in grid["message"]
-    assert "nobody knows how many nodes and cores it has" in grid["message"]
-    assert "nothing here can ask the scheduler pbs" in grid["message"]
+    assert grid["place"][1] == "mysite:grid"
+    assert 'write "nodes" and "cores" into the `extras`' in grid["text"]
+    assert "nobody knows how many nodes and cores it has" in grid["text"]
+    assert "nothing here can ask the scheduler pbs" in grid["text"]
     (bare,) = [each for each in verdict["unprovided"] if each["partition"] == "mysite:bare"]
     assert bare["reason"] == "nothing provides Intel MPI Benchmarks here"
     assert not [note for note in verdict["notes"] if "no case of" in note], "said twice"

@@ -126,7 +126,7 @@ def test_what_a_launcher_cannot_be_asked_for_is_not_measured(
     status, verdict = site.gate()
     assert status == 1
     assert verdict["problems"][0]["kind"] == "case-failed"
-    assert "npb.cg: no launch options are known for local" in verdict["problems"][0]["message"]
+    assert "npb.cg: no launch options are known for local" in verdict["problems"][0]["text"]
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ def test_a_run_is_judged_from_a_second_on(site, recorded, with_references, secon
     assert values["mops_total"] == (rate, "Mop/s")
     if judges:
         assert judged(case) == {"mops_total": 9e6}
-        assert "mops_total" in verdict["problems"][0]["message"]
+        assert "mops_total" in verdict["problems"][0]["text"]
         assert "timing" not in case.provenance
     else:
         assert judged(case) == {}
@@ -214,7 +214,7 @@ def test_table_7_fails_a_slower_network(site, recorded):
     as_kandadai2009(site)
     done, (status, verdict) = run(site, "ft.C.32", placement="inter-node")
     assert (done.status, status) == (1, 1)
-    message = verdict["problems"][0]["message"]
+    message = verdict["problems"][0]["text"]
     assert "time" in message
     assert "mops_total" in message
     assert judged(only_case(site)[0]) == {"time": 27.66, "mops_total": 14330}
@@ -297,7 +297,7 @@ def test_a_choice_for_the_check_alone_is_refused(site, recorded, option):
     name = f"%program={case}%placement=intra-node%mapping=block%path=shared"
     site.reframe("-c", "checks/npb.py", "-r", "-n", name, "-S", option)
     _, verdict = site.gate()
-    messages = [problem["message"] for problem in verdict["problems"]]
+    messages = [problem["text"] for problem in verdict["problems"]]
     assert any("its build is of another mode or of other classes" in text for text in messages)
 
 

@@ -55,7 +55,7 @@ def test_a_flood_fails_its_case_and_loses_no_other_one(flooded):
     status, verdict = site.gate()
     assert status == 1
     assert verdict["passed"] == 1
-    assert any(cut in problem["message"] for problem in verdict["problems"])
+    assert any(cut in problem["text"] for problem in verdict["problems"])
 
 
 def test_what_is_shown_and_stored_of_a_flood_is_bounded(flooded):
@@ -134,8 +134,8 @@ def test_perflogs_that_cannot_be_written_stop_no_run_and_fail_the_gate(site):
     (problem,) = verdict["problems"]
     assert problem["kind"] == "perflogs"
     said = f"the perflogs lack 1 case ({taken}: Is a directory): make room there, or make it"
-    assert problem["message"].startswith(said)
-    assert str(site.database) in problem["message"]
+    assert problem["text"].startswith(said)
+    assert str(site.database) in problem["text"]
 
 
 def test_a_full_disk_below_a_perflog_is_told_in_the_log_and_not_on_the_terminal():

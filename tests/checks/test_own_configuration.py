@@ -137,7 +137,7 @@ def test_our_benchmark_and_the_check_of_the_site_are_in_one_run(first):
 def test_a_check_of_the_site_that_cannot_be_imported_is_told(first):
     _, status, verdict = first
     assert status == 1
-    (lost,) = [problem["message"] for problem in verdict["problems"] if problem["kind"] == "lost"]
+    (lost,) = [problem["text"] for problem in verdict["problems"] if problem["kind"] == "lost"]
     assert re.search("half.py.*nowhere", lost)
 
 

@@ -118,7 +118,7 @@ def test_a_compiler_that_fails_is_told_with_its_first_error(site):
     site.reframe("-c", "checks/patterns.py", "-r", "-n", "aapc")
     status, verdict = site.gate()
     assert status == 1
-    message = verdict["problems"][0]["message"]
+    message = verdict["problems"][0]["text"]
     assert "mpicc could not build Communication patterns for own: main.c:1:10: fatal" in message
 
 

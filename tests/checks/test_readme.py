@@ -1,6 +1,7 @@
-"""The worked examples of `checks/README.md`, executed word for word in a copy of the clone."""
+"""The worked examples of checks/ and utils/, executed word for word in a copy of the clone."""
 
 import csv
+import json
 import re
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import pytest
 
 from acceptance.core.paths import ROOT
 from tests import stored as results
+from tests.checks.test_fabric import Fabric
 from tests.conftest import BIN, Site, needs_wheels
 
 README = (ROOT / "checks/README.md").read_text()
@@ -20,9 +22,9 @@ _BLOCK = re.compile(
 )
 
 
-def section(title):
-    """Return the text of a section of the README."""
-    return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
+def section(title, readme=README):
+    """Return the text of a section of a README."""
+    return readme.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def apply(text, clone):
@@ -59,14 +61,14 @@ def clone(tmp_path):
     return folder
 
 
-def run(site, clone, *command):
+def run(site, clone, *command, status=0):
     """Run a command in a clone, with the systems of a site."""
     variables = site.variables(PYTHONPATH=str(clone / "utils"))
     variables["RFM_CONFIG_FILES"] = variables["RFM_CONFIG_FILES"].replace(str(ROOT), str(clone))
     done = subprocess.run(
         command, cwd=clone, env=variables, capture_output=True, text=True, timeout=300
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout
 
 
@@ -118,6 +120,34 @@ def test_new_files_of_the_example_pass_the_linter(clone):
         [BIN / "ruff", "check", "--no-cache", *python], cwd=clone, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout
+
+
+def test_a_rule_is_a_file_an_entry_and_a_row(site, clone):
+    text = section("Adding a rule to the verdict", (ROOT / "utils/README.md").read_text())
+    paths = apply(text, clone)
+    assert paths[0] == "utils/acceptance/verdict/firmware.py"
+    done = subprocess.run(
+        [BIN / "ruff", "check", "--no-cache", *paths], cwd=clone, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    fabric = Fabric(site).healthy()
+    fabric.nodes["node1"].adapter("mlx5_1", address="0000:04:00.0")
+    for node, device, version in (
+        ("node1", "mlx5_0", "20.31.1014"), ("node1", "mlx5_1", "20.31.1014"),
+        ("node2", "mlx5_0", "20.28.4512"),
+    ):  # fmt: skip
+        path = fabric.nodes[node].root / "class/infiniband" / device / "fw_ver"
+        path.write_text(f"{version}\n")
+    fabric.start()
+    run(site, clone, "reframe", "-c", "checks/fabric.py", "-r")
+    said = run(site, clone, "acceptance", "gate", status=1)
+    (line,) = (line for line in text.splitlines() if line.startswith("PROBLEM"))
+    assert line in said
+    listed = json.loads(run(site, clone, "acceptance", "gate", "--format", "json", status=1))
+    (problem,) = listed["problems"]
+    assert (problem["kind"], problem["nodes"]) == ("firmware-differs", ["node2"])
+    junit = run(site, clone, "acceptance", "gate", "--format", "junit", status=1)
+    assert 'type="firmware-differs"' in junit.partition("no node is worse than the others")[2]
 
 
 OWN = section("A check of your own, outside of the clone")
@@ -199,7 +229,7 @@ def test_the_baseline_judges_checks_outside_of_the_clone(with_baseline):
     status, verdict = with_baseline.site.gate()
     (problem,) = verdict["problems"]
     assert (status, problem["kind"]) == (1, "off-baseline")
-    assert problem["message"].startswith(
+    assert problem["text"].startswith(
         "Copy @local:default+wheels: bandwidth: 4000 MB/s is 50 % below 8000 MB/s (baseline local, "
     )
     with_baseline.copies_at(8000)
@@ -208,7 +238,7 @@ def test_the_baseline_judges_checks_outside_of_the_clone(with_baseline):
     assert with_baseline.run().returncode == 1
     status, verdict = with_baseline.site.gate()
     assert (status, [problem["kind"] for problem in verdict["problems"]]) == (1, ["case-failed"])
-    assert "time_8: 2.73 us is" in verdict["problems"][0]["message"]
+    assert "time_8: 2.73 us is" in verdict["problems"][0]["text"]
     with_baseline.write("halo", HALO)
 
 
@@ -225,7 +255,7 @@ def test_a_baseline_that_no_check_outside_of_the_clone_meets_is_a_problem(with_b
     (problem,) = verdict["problems"]
     assert (
         "judges nothing: no bandwith of Copy was ever measured on local:default"
-        in (problem["message"])
+        in (problem["text"])
     )
     path.write_text(good)
     assert with_baseline.judged() == (0, {"baseline local": 3}, [])
@@ -236,7 +266,7 @@ def test_a_check_outside_of_the_clone_whose_output_lacks_a_metric_fails(with_bas
     with_baseline.write("halo", HALO.replace("1024 bytes", "1024 byte"))
     assert with_baseline.run("-n", "Exchange").returncode == 1
     _, verdict = with_baseline.site.gate()
-    assert "metrics missing: time_1024" in verdict["problems"][0]["message"]
+    assert "metrics missing: time_1024" in verdict["problems"][0]["text"]
     with_baseline.write("halo", HALO)
 
 

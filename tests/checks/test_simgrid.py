@@ -177,7 +177,7 @@ def test_a_build_that_fails_is_one_finding_with_its_cause(site, tmp_path):
     (failed,) = (each for each in verdict["problems"] if each["kind"] == "case-failed")
     assert status == 1
     cause = "for smpi: configure: error: cannot run C compiled programs. (all of it: "
-    assert cause in failed["message"]
+    assert cause in failed["text"]
     assert tries.read_text() == "one\n"
     skipped = [note for note in verdict["notes"] if "its build is that of" in note]
     assert len(skipped) == 3

@@ -314,7 +314,7 @@ def test_a_case_whose_ranks_share_a_node_fails_as_misplaced(site, two_nodes, how
 def test_a_bandwidth_that_missed_the_declared_interface_fails(site, two_nodes, over):
     run, (status, verdict) = run_imb(site, two_nodes, "PingPong", *LARGE, over=over)
     assert (run.status, status) == (1, 1), run.output
-    message = verdict["problems"][0]["message"]
+    message = verdict["problems"][0]["text"]
     assert f"bytes went over {DEVICE} of node1, the benchmark sends 1048576 at least" in message
     # What was measured stays stored.
     assert results.session(site.database).cases[0].metrics
@@ -328,7 +328,7 @@ def test_shared_memory_beats_the_wire_and_is_not_believed(site, two_nodes):
         site, two_nodes, "PingPong", *LARGE, over=MEMORY, fabric=fabric
     )
     assert (run.status, status) == (1, 1), run.output
-    message = verdict["problems"][0]["message"]
+    message = verdict["problems"][0]["text"]
     assert re.search(r"implausible: bandwidth_\w+ is \d+\.?\d* MB/s .*not measured over", message)
 
 

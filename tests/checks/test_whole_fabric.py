@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from acceptance.campaigns.protocol import build, findings
+from acceptance.campaigns.protocol import build
 from acceptance.core.paths import Workspace
 from acceptance.fabric import view
+from acceptance.verdict.case_findings import of_case
 from tests import ibsim
 from tests import stored as results
 from tests.conftest import Site
@@ -157,12 +158,11 @@ def test_the_files_of_a_reading_are_kept(nights):
     assert (folder / "dump_lfts.out.gz").stat().st_size > 0
 
 
-def test_protocol_findings_name_link_code_and_remedy(nights):
+def test_findings_name_the_link_in_their_ids(nights):
     _, (_, (_, _, case), _) = nights
-    found = {each.code: each for each in findings.of_case(case)}
-    assert found.keys() == {"FABRIC-WIDTH", "FABRIC-LOST", "FABRIC-ERRORS"}
-    assert found["FABRIC-LOST"].id == "FABRIC-LOST:" + ALL["lost"].place.replace(" ", "")
-    assert all(each.remedy for each in found.values())
+    found = {each.kind: each for each in of_case(case)}
+    assert found.keys() == {"fabric-width", "fabric-lost", "fabric-errors"}
+    assert found["fabric-lost"].id == "FABRIC-LOST:" + ALL["lost"].place.replace(" ", "")
 
 
 def test_a_fabric_that_nobody_can_see_fails_its_case_and_ends_no_alert(nights):
@@ -173,7 +173,7 @@ def test_a_fabric_that_nobody_can_see_fails_its_case_and_ends_no_alert(nights):
     assert done.status == 1
     text = "the fabric was not looked at: ibnetdiscover: "
     assert text in verdict["fabric"]["made:hdr"]
-    assert any(text in problem["message"] for problem in verdict["problems"])
+    assert any(text in problem["text"] for problem in verdict["problems"])
     (case,) = results.session(site.database).cases
     assert [each.kind for each in case.findings] == [view.kinds.NOT_LOOKED]
     listed = site.acceptance("alerts", "--format", "json").output
@@ -186,5 +186,7 @@ def test_infiniband_whose_fabric_nobody_views_is_noted(site):
     verdict = site.acceptance("gate", "--format", "json").data
     (case,) = results.session(site.database).cases
     assert (done.status, case.name.split()[0]) == (1, "LinkCheck")  # this machine has no adapter
-    assert "name nobody who may" in verdict["fabric_not_viewed"]["made:hdr"]
+    (told,) = (each for each in verdict["findings"] if each["kind"] == "fabric-not-looked")
+    assert told["place"] == ["made:hdr"]
+    assert "name nobody who may" in told["found"]
     assert "the fabric was not looked at: its facts" in site.acceptance("gate").output

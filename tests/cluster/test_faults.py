@@ -58,7 +58,7 @@ def outcome(measured):
 
 
 def messages(verdict):
-    return " | ".join(problem["message"] for problem in verdict["problems"])
+    return " | ".join(problem["text"] for problem in verdict["problems"])
 
 
 @pytest.mark.parametrize(
@@ -156,10 +156,10 @@ def test_where_all_nodes_are_down_no_job_is_submitted_and_the_gate_says_so(away,
     status, verdict = away.site.gate()
     assert (done.status, status) == (0, 1), done.output
     (problem,) = verdict["problems"]
-    assert (problem["kind"], problem["about"]) == ("no-cases", [])
-    assert AWAY in problem["message"]
-    assert "-n" not in problem["message"]
-    assert verdict["not_selected"] == []
+    assert (problem["kind"], problem["place"]) == ("no-cases", [])
+    assert AWAY in problem["text"]
+    assert "-n" not in problem["text"]
+    assert verdict["not_selected"] == {}
     (unprovided,) = verdict["unprovided"]
     assert unprovided["check"] == "imb.py"
     assert unprovided["reason"].startswith(AWAY)
@@ -173,7 +173,7 @@ def test_nodes_that_are_back_by_then_were_down_when_nothing_ran(away):
     partition_size._of_slurm.cache_clear()
     status, verdict = away.site.gate()
     assert status == 1
-    problems = {problem["kind"]: problem["message"] for problem in verdict["problems"]}
+    problems = {problem["kind"]: problem["text"] for problem in verdict["problems"]}
     assert problems.keys() == {"case-failed", "nothing-measured", "check-without-case"}
     (message,) = (text for kind, text in problems.items() if kind == "check-without-case")
     assert f"imb.py: gave no case on {AWAY}" in message

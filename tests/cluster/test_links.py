@@ -75,7 +75,7 @@ def test_a_drained_node_that_distribute_leaves_out_is_missed(measured):
     assert (done.status, status) == (0, 1), done.output
     (problem,) = verdict["problems"]
     assert problem["kind"] == "nodes-left-out"
-    assert "only 1 of the 2 nodes of ten were looked at" in problem["message"]
+    assert "only 1 of the 2 nodes of ten were looked at" in problem["text"]
 
 
 def test_a_partition_whose_links_are_slower_than_declared_is_caught_by_the_link_check(measured):
@@ -83,7 +83,7 @@ def test_a_partition_whose_links_are_slower_than_declared_is_caught_by_the_link_
     measured.configure(environment, measured.partition("one", environment, rate="10"))
     done, status, verdict = check_links(measured)
     assert (done.status, status) == (1, 1), done.output
-    message = verdict["problems"][0]["message"]
+    message = verdict["problems"][0]["text"]
     assert len(re.findall(WRONG, message)) == 2
 
 
@@ -117,7 +117,7 @@ def test_a_slower_link_than_declared_is_caught_by_the_limit_with_its_cause(measu
         run = measured.imb("PingPong%np=2%placement=inter-node", *LONG)
     status, verdict = measured.site.gate()
     assert (run.status, status) == (1, 1), run.output
-    message = verdict["problems"][0]["message"]
+    message = verdict["problems"][0]["text"]
     assert "bandwidth_peak" in message
     if said == 1000:
         assert "cause may be: " in message

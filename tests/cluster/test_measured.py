@@ -162,7 +162,7 @@ def test_a_case_whose_ranks_share_a_node_fails_as_misplaced(measured):
     status, verdict = measured.site.gate()
     print(run.output)
     assert (run.status, status) == (1, 1), run.output
-    assert "had 2 on node1" in verdict["problems"][0]["message"]
+    assert "had 2 on node1" in verdict["problems"][0]["text"]
 
 
 @needs_wheels
@@ -172,4 +172,4 @@ def test_a_bandwidth_that_took_the_control_network_fails(measured):
     run = measured.imb("PingPong%np=2%placement=inter-node", *LARGE)
     status, verdict = measured.site.gate()
     assert (run.status, status) == (1, 1), run.output
-    assert f"bytes went over {DEVICE} of node1" in verdict["problems"][0]["message"]
+    assert f"bytes went over {DEVICE} of node1" in verdict["problems"][0]["text"]

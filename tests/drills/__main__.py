@@ -112,7 +112,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     for (fault, why), partitions in reasons.items():
         yield from wrapped("not there", f"{fault}: {why}: {', '.join(partitions)}", 11)
-    problems = [each.message for each in report.healthy.problems]
+    problems = [each.text for each in report.healthy.problems]
     for text in problems or ["nothing raised"]:
         yield from wrapped("healthy", text, 11)
     what, why = "history", f"it judges instead of what was recorded: --nights {HISTORY}"

@@ -153,7 +153,7 @@ def _outcome(
         metric=worst[1],
         loss=worst[0],
         plain=tuple(name for change, name in changes if abs(change) > PLAIN),
-        problems=tuple(each.message for each in verdict.problems),
+        problems=tuple(each.text for each in verdict.problems),
     )
 
 
@@ -172,7 +172,7 @@ def _seen(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[t
             yield "not measured", case.name
     for finding in _nodes(partition, verdict).findings:
         if finding.kind in FAILING:
-            yield "culprit", ", ".join(finding.nodes)
+            yield "culprit", ", ".join(finding.nodes) or finding.device
     for alert in verdict.alerts:
         if alert.of_history and f"{alert.system}:{alert.partition}" == partition:
             yield "history", alert.subject
@@ -193,13 +193,13 @@ def _named(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[
         for each in case.findings:
             if each.kind == "misplaced":
                 yield Named(each.kind, (), each.text)
-    for finding in _nodes(partition, verdict).findings:
-        if finding.kind in FAILING:
-            ends = finding.nodes
-            if finding.kind != CABLE:
+    for measured in _nodes(partition, verdict).all_pairs:
+        for each in measured.culprits:
+            if each.fails:
                 # Of an uplink the first ones share it; the others are who they are slow with.
-                ends = finding.culprit.nodes or finding.culprit.others
-            yield Named(finding.kind, ends, str(finding))
+                both = (*each.nodes, *each.others)
+                ends = both if each.kind == CABLE else each.nodes or each.others
+                yield Named(each.kind, ends, f"{partition}: {each.text}")
 
 
 def _cause(

@@ -181,7 +181,7 @@ class Drills:
             workspace, find_run(workspace, label), config_files=workspace.config_files
         )
         if not verdict.session:
-            problems = "; ".join(each.message for each in verdict.problems)
+            problems = "; ".join(each.text for each in verdict.problems)
             raise Fault(f"{name}: nothing was stored: {problems}; see {log}")
         return ledger.of(workspace).session(verdict.session), verdict
 

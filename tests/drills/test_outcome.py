@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.ledger import Case, Metric
 from acceptance.nodes.culprits import Culprit
 from acceptance.simulation import Injected
@@ -58,7 +58,7 @@ def slow(value=1300.0, **others):
 
 def links(kind, node, fails=True):
     return case("links", {}, suite="fabric", passed=not fails,
-                findings=[Observation(kind, "text", fails=fails, node=node)])  # fmt: skip
+                findings=[Finding(kind, "text", fails=fails, nodes=(*node.split(),))])  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_of_a_night_that_was_killed_it_is_said_where_and_what_to_do(night):
     held = night("killed")
     (problem,) = held.site.gate()[1]["problems"]
     label = held.states[-1]["id"]
-    assert problem["message"] == (
+    assert problem["text"] == (
         f"{label} was stopped in its step imb; measure again: acceptance nightly"
     )
 
@@ -145,8 +145,8 @@ def test_of_a_verdict_that_cannot_be_read_or_is_gone_the_file_is_named_and_what_
         status, verdict = held.site.gate("--run", held.states[-1]["id"])
         (problem,) = verdict["problems"]
         assert status == 2
-        assert str(path) in problem["message"]
-        assert "restore it from a backup, or measure again" in problem["message"]
+        assert str(path) in problem["text"]
+        assert "restore it from a backup, or measure again" in problem["text"]
 
 
 def test_a_campaign_that_runs_cannot_be_judged(night):
@@ -159,7 +159,7 @@ def test_a_campaign_that_runs_cannot_be_judged(night):
         assert status == 2
         assert (
             "is not over: in its step imb; acceptance nightly runs since"
-            in (verdict["problems"][0]["message"])
+            in (verdict["problems"][0]["text"])
         )
         assert exported(held) == (2, {"nightly": 2})
     finally:
@@ -182,7 +182,7 @@ def test_a_state_that_cannot_be_read_is_no_older_verdict(night):
     held.log.with_name("state.json").write_text("{")
     status, verdict = held.site.gate()
     assert (status, verdict["problems"][0]["kind"]) == (2, "campaign")
-    assert "state.json: no state of a campaign" in verdict["problems"][0]["message"]
+    assert "state.json: no state of a campaign" in verdict["problems"][0]["text"]
     assert exported(held) == (2, {"nightly": 2})
 
 
@@ -198,7 +198,7 @@ def test_a_night_that_could_not_even_be_stored_is_no_older_verdict(night, monkey
     assert (done.status, "no space left" in done.errors) == (2, True)
     status, verdict = held.site.gate()
     assert (status, [problem["kind"] for problem in verdict["problems"]]) == (2, ["campaign"])
-    assert "there is no such file" in verdict["problems"][0]["message"]
+    assert "there is no such file" in verdict["problems"][0]["text"]
 
 
 def test_a_night_whose_database_is_gone_has_a_verdict_and_cannot_judge(night, monkeypatch):

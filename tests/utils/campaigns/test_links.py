@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.machine import SlurmNode
 from acceptance.verdict import Nodes, Verdict
-from acceptance.verdict.coverage import judge_links
+from acceptance.verdict.coverage import judge_links, judge_nodes
 
 PLACE = "made:ten"
 
@@ -23,7 +23,7 @@ def case(
     nodes = (f"node{number}",) if nodes is None else nodes
     return SimpleNamespace(
         name=name, system="made", partition="ten", suite=suite, metrics=metrics,
-        findings=findings, nodes=nodes, benchmark=benchmark,
+        findings=findings, nodes=nodes, benchmark=benchmark, fixture=False,
     )  # fmt: skip
 
 
@@ -39,19 +39,22 @@ def judged():
         evidence = SimpleNamespace(
             nodes=nodes, cases=cases, site=None, sessions=[session], foreign=foreign
         )
+        judge_nodes(verdict, cases, nodes)
         judge_links(verdict, evidence)
-        return {problem.kind: problem.message for problem in verdict.problems}, verdict.notes
+        problems = {problem.kind: problem.text for problem in verdict.problems}
+        problems.pop("not-benchmarked", None)
+        return problems, verdict.notes
 
     return judge
 
 
 def test_all_that_were_looked_at_good_or_bad_are_no_problem(judged):
-    slow = Observation("eth-speed", "node4 fast0: slow", True, node="node4", device="fast0")
+    slow = Finding("eth-speed", "node4 fast0: slow", True, nodes=("node4",), device="fast0")
     assert judged(*map(case, (1, 2, 3)), case(4, (), (slow,))) == ({}, [])
 
 
 def test_a_node_without_an_answer_was_not_looked_at(judged):
-    waited = Observation("not-started", "its job waited for 1800 s and did not start", True)
+    waited = Finding("not-started", "its job waited for 1800 s and did not start", True)
     problems, notes = judged(case(1), case(2), case(3, (), ()), case(4, (), (waited,), ()))
     assert problems == {
         "nodes-not-looked-at": "made:ten: the links of 2 of 4 nodes that are up were looked at; "

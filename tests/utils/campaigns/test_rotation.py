@@ -32,9 +32,7 @@ class Nights:
         turn = self.turn(*down)
         plan = [
             campaign.Step("links", (), ("-r",)),
-            campaign.Step(
-                "imb", (), ("-S", f"pinned={slurm_nodes.write_pins({'ten': turn.nodes})}")
-            ),
+            campaign.Step("imb", (), (), pinned=slurm_nodes.write_pins({"ten": turn.nodes})),
         ]
         now = START + timedelta(days=self.night)
         self.night += 1
@@ -99,7 +97,7 @@ def test_a_partition_whose_benchmarks_use_all_nodes_has_no_turns(nights):
 
 
 def test_nights_of_another_system_or_of_partitions_that_are_gone_do_not_count(nights, tmp_path):
-    plan = [campaign.Step("imb", (), ("-S", "pinned=gone=node1"))]
+    plan = [campaign.Step("imb", (), (), pinned="gone=node1")]
     for system in ("other", "made"):
         state = campaign.begin(tmp_path, "nightly", {"system": system}, plan, START)
         state.steps[0].state = campaign.DONE

@@ -190,7 +190,7 @@ def test_told_to_stop_it_ends_reframe_and_what_had_failed_stays_failed(held):
     assert held.ran.count(first) == 1
     assert "3 cases: 2 passed, 1 failed" in held.states[0]["summary"]
     (problem,) = held.site.gate()[1]["problems"]
-    assert f"benchmark={first}" in problem["message"]
+    assert f"benchmark={first}" in problem["text"]
 
 
 def test_a_closed_terminal_sends_two_signals_and_what_was_measured_is_kept(held):
@@ -309,4 +309,4 @@ def test_checks_of_a_site_take_part_in_a_night_and_count(held, sane):
     else:
         assert (done.status, status) == (1, 1)
         assert [problem["kind"] for problem in verdict["problems"]] == ["case-failed"]
-        assert verdict["problems"][0]["message"].startswith("OwnMounts @")
+        assert verdict["problems"][0]["text"].startswith("OwnMounts @")

@@ -54,7 +54,7 @@ def test_a_page_that_is_damaged_is_told_once_with_what_can_be_read(site, tmp_pat
     status, verdict = site.gate("--db", path)
     (problem,) = verdict["problems"]
     assert (status, problem["kind"]) == (2, "unreadable-database")
-    assert "malformed; 11 of 12 sessions can be read, not: 00000003-" in problem["message"]
+    assert "malformed; 11 of 12 sessions can be read, not: 00000003-" in problem["text"]
 
 
 def test_a_gate_executes_the_configuration_once(site, monkeypatch):

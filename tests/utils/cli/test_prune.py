@@ -93,7 +93,7 @@ def test_a_ledger_that_is_lost_then_fails_the_gate(site, pruned):
     for _ in range(2):
         uuid = site.acceptance("sessions", "--format", "json").data[-1]["id"]
         status, verdict = site.gate("--session", uuid)
-        problems = {each["kind"]: each["message"] for each in verdict["problems"]}
+        problems = {each["kind"]: each["text"] for each in verdict["problems"]}
         assert status == 1
         assert "lacks 5 sessions, of the numbers 1 to 5" in problems["sessions-gone"]
 

@@ -10,6 +10,7 @@ import pytest
 from acceptance.alerts.messages import News, body
 from acceptance.cli.main import _parser
 from acceptance.core.paths import COMMANDS, FRAGMENT, Workspace, named
+from acceptance.fabric.view.kinds import observation
 from acceptance.verdict import CaseResult, Verdict, stored
 from tests.conftest import DATA, Site
 from tests.places import ROOT
@@ -138,8 +139,8 @@ def test_a_run_of_our_checks_without_the_fragment_is_never_an_older_one(own):
     judged = own.acceptance("gate", *own.named, "--format", "json")
     (problem,) = judged.data["problems"]
     assert (judged.status, problem["kind"]) == (2, "last-run")
-    assert "has no line of run " in problem["message"]
-    assert f"was started without {FRAGMENT}" in problem["message"]
+    assert "has no line of run " in problem["text"]
+    assert f"was started without {FRAGMENT}" in problem["text"]
 
 
 NOW = datetime(2026, 11, 25, tzinfo=timezone.utc)
@@ -154,8 +155,8 @@ def test_all_that_an_alert_advises_names_the_configuration(tmp_path, found_by):
     if found_by == "problem":
         given.fail("references", f"nothing fits{how}")
     else:
-        fabric = {"switch1": f"a new switch{how}"}
-        case = CaseResult("mine:a+b", "FabricView", "fail", "fabric", fabric=fabric)
+        seen = observation("fabric-new", "switch1", f"a new switch{how}")
+        case = CaseResult("mine:a+b", "FabricView", "fail", "fabric", findings=(seen,))
         given.cases.append(case)
         given.fail("case-failed", f"{case.place}: fail{how}", case.place)
     given.notes.append("no case of imb.py; acceptance doctor says why")
@@ -164,7 +165,7 @@ def test_all_that_an_alert_advises_names_the_configuration(tmp_path, found_by):
     sent = body(News((alert,), (), ()), NOW, workspace.named_by)
     for text, command in (
         (alert.text, "fabric accept --reason TEXT"),
-        (problem.message, "fabric accept --reason TEXT"),
+        (problem.text, "fabric accept --reason TEXT"),
         (given.notes[0], "doctor says why"),
         (sent, "fabric accept --reason TEXT"),
         (sent, "gate"),

@@ -1,10 +1,10 @@
 """`core/findings.py`: what a case saw beside its numbers, and what it failed of."""
 
-from acceptance.core.findings import Observation, seen
+from acceptance.core.findings import Finding, seen
 
 
 def test_what_a_case_failed_of_is_not_told_twice():
-    failure = Observation("link-rate", "node1 mlx5_0/1: SDR, expected QDR", fails=True)
-    other = Observation("link-errors", "node1 mlx5_0/1: symbol_error grew by 3")
+    failure = Finding("link-rate", "node1 mlx5_0/1: SDR, expected QDR", fails=True)
+    other = Finding("link-errors", "node1 mlx5_0/1: symbol_error grew by 3")
     assert seen([failure.as_data(), other.as_data()]) == (other.text,)
     assert seen(None) == seen("<undefined>") == ()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.machine import last_words, slurm_jobs
 from tests.needs import skip_for, why_no_mpi
 from tests.patterns_program import MPIS, environment
@@ -56,7 +56,7 @@ SHOWN = (
     ],
 )
 def test_what_slurmstepd_writes_to_the_standard_error(errors, kind, said):
-    assert slurm_jobs.cut_short(errors) == (Observation(kind, said) if said else None)
+    assert slurm_jobs.cut_short(errors) == (Finding(kind, said) if said else None)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_slurmstepd_writes_to_the_standard_error(errors, kind, said):
     ],
 )
 def test_what_the_scheduler_says(state, kind, said):
-    assert slurm_jobs.cut_short("", state) == (Observation(kind, said) if said else None)
+    assert slurm_jobs.cut_short("", state) == (Finding(kind, said) if said else None)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_the_scheduler_says(state, kind, said):
 )
 def test_what_scontrol_shows_of_a_job(text, kind, said, monkeypatch, tmp_path):
     command(monkeypatch, tmp_path, "scontrol", f"echo '{text}'")
-    assert slurm_jobs.ask("5") == Observation(kind, f"of job 5 Slurm says: {said}")
+    assert slurm_jobs.ask("5") == Finding(kind, f"of job 5 Slurm says: {said}")
 
 
 def command(monkeypatch, folder, name, text):

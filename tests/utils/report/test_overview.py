@@ -1,17 +1,15 @@
 """The first page of a cluster's nights: what is wrong, where, since when, and what to do."""
 
 import time
-from dataclasses import asdict
 from datetime import datetime, timezone
 
 import pytest
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.machine import NoCase, SlurmNode
 from acceptance.report import addresses
 from acceptance.report.runs import Outcome
 from acceptance.verdict import Nodes, Verdict, judge_cases, judge_nodes, stored
-from acceptance.verdict.model import Unselected
 from tests import report_data, report_fabrics
 from tests.browser import PHONE, axe, browser, open_page, overflow, page  # noqa: F401
 from tests.made import FIRST, NIGHT, STEPS, Case, Database, one_night
@@ -19,8 +17,8 @@ from tests.made import FIRST, NIGHT, STEPS, Case, Database, one_night
 NODES = tuple(f"node{number:04}" for number in range(1, 17))
 DRAINED, FAULTY, NIGHTS = NODES[8], NODES[3], 3
 #: A link at half of its rate, as the check of links stores it.
-FAULT = Observation(
-    "link-rate", f"{FAULTY} mlx5_0/1: 20 Gb/s, expected 40 Gb/s", True, FAULTY, "mlx5_0/1",
+FAULT = Finding(
+    "link-rate", f"{FAULTY} mlx5_0/1: 20 Gb/s, expected 40 Gb/s", True, (FAULTY,), "mlx5_0/1",
     found="20 Gb/s", expected="40 Gb/s",
 )  # fmt: skip
 #: One of the sixteen guidelines that the MPI violates.
@@ -35,7 +33,7 @@ def night(number):
             name=f"LinkCheck %$nid={node}", suite="fabric", benchmark="fabric.links", nodes=(node,),
             partition="compute", metrics={"links": (1.0, "1")},
             result="fail" if last and node == FAULTY else "pass",
-            findings=(asdict(FAULT),) if last and node == FAULTY else (),
+            findings=(FAULT.as_data(),) if last and node == FAULTY else (),
         )
         for node in NODES if node != DRAINED
     ]  # fmt: skip
@@ -85,14 +83,13 @@ def judged(made, label):
     ]
     cases = [case for each in sessions for case in each.cases]
     judge_nodes(verdict, cases, Nodes(known={"made:compute": known}))
-    findings = [
-        {"id": f"g{number}", "guideline": GUIDELINE, "text": f"{GUIDELINE} [{number}]", "fails": 0}
-        for number in range(16)
-    ]
-    verdict.guidelines = {"compared": 99, "findings": findings}
+    for number in range(16):
+        text = f"{GUIDELINE} [{number}]"
+        verdict.add(Finding("guideline", text, what=GUIDELINE, place=(f"g{number}",)))
+    verdict.guidelines = {"compared": 99, "violated": 16}
     verdict.unprovided = [NoCase("npb.py", "nothing provides NPB", "acceptance spack env npb")]
-    verdict.not_selected = [Unselected("site.py", "-n Osu")]
-    stored.settle(verdict, made.workspace, made.now, ["made"], send=True)
+    verdict.not_selected = {"site.py": "-n Osu"}
+    stored.settle(verdict, made.workspace, made.now, send=True)
     return verdict
 
 

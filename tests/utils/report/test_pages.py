@@ -8,12 +8,13 @@ import pytest
 from playwright.sync_api import expect
 
 from acceptance.alerts import Alert, acknowledgements, notify
+from acceptance.core.findings import Finding
 from acceptance.report import addresses
 from acceptance.report.pages.sessions import Outputs
 from acceptance.report.rendering import NONE
 from acceptance.report.runs import Outcome, outcome, told
 from acceptance.report.source import Source
-from acceptance.verdict import Problem, Status, Verdict, stored
+from acceptance.verdict import Status, Verdict, stored
 from tests import report_data
 from tests import stored as database
 from tests.browser import PHONE, axe, browser, open_page, overflow, page  # noqa: F401
@@ -39,13 +40,13 @@ def source(tmp_path_factory):
     verdict = Verdict(
         status=Status.FAILED, session=uuid, system="made", host=report_data.HOSTILE, passed=3,
         failed=1, judged={"limit": 2}, recorded=3,
-        problems=[Problem("case-failed", f"{names[1]} failed: {report_data.HOSTILE}")],
+        problems=[Finding("case-failed", f"{names[1]} failed: {report_data.HOSTILE}")],
     )  # fmt: skip
     stored.keep(made.workspace, uuid, verdict)
     alerts = [
         Alert(
-            f"{number}" * 12, "failure", "made", "compute", "", f"check {number}", "", "", None,
-            None, None, None, NOW.isoformat(), 1.0, "a cable", text=report_data.HOSTILE,
+            f"{number}" * 12, "failure", "made", "compute", "", f"check {number}",
+            NOW.isoformat(), cause="a cable", text=report_data.HOSTILE,
         )
         for number in (1, 2)
     ]  # fmt: skip

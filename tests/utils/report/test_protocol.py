@@ -21,7 +21,7 @@ PEOPLE = {"vendor": "Maker <b>& Sons", "customer": "University"}
 def written(tmp_path_factory):
     """Return the folder of a site with protocols, and the address of each page."""
     folder = tmp_path_factory.mktemp("protocols")
-    bad = {"kind": "case-failed", "message": "m"}
+    bad = {"kind": "case-failed", "text": "m"}
     rejected = make(
         failed(), verdict={**make()["verdict"], "verdict": "fail", "problems": [bad]}, **PEOPLE
     )

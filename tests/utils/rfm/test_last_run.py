@@ -57,7 +57,7 @@ def start(site, *options, **environment):
 
 def said(site, *options):
     status, verdict = site.gate(*options)
-    return status, verdict["problems"][0]["message"] if verdict["problems"] else ""
+    return status, verdict["problems"][0]["text"] if verdict["problems"] else ""
 
 
 @pytest.fixture(scope="module")

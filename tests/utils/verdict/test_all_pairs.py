@@ -6,8 +6,7 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from acceptance.campaigns.protocol.findings import of_nodes
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.kinds import OF_PAIRS
 from acceptance.nodes import FAILING, AllPairs, culprits
 from acceptance.nodes.culprits import Culprit, model
@@ -53,7 +52,7 @@ def test_a_slow_node_and_a_slow_path_are_a_problem_and_an_alert_each():
     verdict = verdict_of(stored(measured(["node3"], ["node5", "node7"])))
     kinds = [problem.kind for problem in verdict.problems]
     assert kinds == ["case-failed", "node-slow", "way-slow"]
-    assert verdict.problems[1].message.startswith("made:qdr: node3 is slow in both directions")
+    assert verdict.problems[1].text.startswith("made:qdr: node3 is slow in both directions")
     node, way = alerts_of(verdict)
     assert (node.nodes, way.nodes) == (("node3",), ("node5", "node7"))
     # The case fails for nothing else.
@@ -92,7 +91,7 @@ def test_a_node_that_is_slow_inside_is_told_as_that_and_its_alert_ends_with_that
     found = measured(inside=["node3"])
     verdict = verdict_of(stored(found))
     assert [problem.kind for problem in verdict.problems] == ["case-failed", "node-slow-inside"]
-    assert "node3 is slow inside, between its own cores" in verdict.problems[1].message
+    assert "node3 is slow inside, between its own cores" in verdict.problems[1].text
     (told,) = alerts_of(verdict)
     assert looked_at(verdict_of(stored(measured())), {"made"})(told)
     between = structs.replace(measured(), values=measured().values[:3])
@@ -105,7 +104,7 @@ def test_pairs_that_failed_are_told_and_those_that_were_not_measured_counted():
     found = measured(shifts=(1, 2, 6, 7), failed=[(0, 1)])
     verdict = verdict_of(stored(found))
     assert [problem.kind for problem in verdict.problems] == ["case-failed", "pair-failed"]
-    assert "node1 -> node2" in verdict.problems[1].message
+    assert "node1 -> node2" in verdict.problems[1].text
     assert (
         "31 of 56 pairs of 8 nodes measured, and inside of each, in 4 rounds of 7: no time was left"
         in line(verdict)
@@ -125,9 +124,7 @@ def test_a_partition_whose_nodes_were_not_compared_is_never_silently_green(cases
     assert f"not compared with each other: {reason}" in line(verdict)
     note = f"{PLACE}: its nodes were not compared with each other: {reason}"
     assert verdict.notes[-1].startswith(note)
-    assert any(
-        each.id == f"PAIRS-NOT-MEASURED:{PLACE}" for each in of_nodes(verdict.nodes.values())
-    )
+    assert any(each.id == f"PAIRS-NOT-MEASURED:{PLACE}" for each in verdict.nodes[PLACE].findings)
     # A run by hand chooses its cases: its line says it all the same, but that of one node.
     by_hand = judged(session(*cases), **known)
     assert by_hand.notes == []
@@ -138,24 +135,24 @@ def test_a_partition_whose_nodes_were_not_compared_is_never_silently_green(cases
 def test_what_is_stored_of_all_pairs_and_is_none_fails():
     verdict = judged(session(stored(measured(), all_pairs={"nodes": ["node1"]}, findings=())))
     (problem,) = verdict.problems
-    assert "what is stored of all pairs is malformed" in problem.message
+    assert "what is stored of all pairs is malformed" in problem.text
 
 
 def test_a_protocol_names_them_by_ids_without_numbers():
     cases = [stored(measured(["node3"], ["node5", "node7"]))]
-    ids = [each.id for each in of_nodes(verdict_of(*cases).nodes.values())]
+    ids = [each.id for each in verdict_of(*cases).nodes[PLACE].findings]
     assert ids == [
         f"NODE-SLOW:{PLACE}:node3:gcc:bandwidth",
         f"WAY-SLOW:{PLACE}:node5:node7:gcc:bandwidth",
     ]
     many = Culprit(model.UPLINK, NAMES * 4, NAMES[::-1] * 4, "both", "MB/s", 1.0, 2.0, 0.5, 9, 9)
     found = structs.replace(measured(), culprits=(many,))
-    (uplink,) = of_nodes(verdict_of(stored(found)).nodes.values())
+    (uplink,) = verdict_of(stored(found)).nodes[PLACE].findings
     assert uplink.id.startswith(f"UPLINK-SLOW:{PLACE}:node1+31-")
     assert len(uplink.id) < 120
     cable = structs.replace(many, kind=model.CABLE, nodes=("leaf2[4]",), others=("spine1[2]",))
     verdict = verdict_of(stored(structs.replace(measured(), culprits=(cable,))))
-    (finding,) = of_nodes(verdict.nodes.values())
+    (finding,) = verdict.nodes[PLACE].findings
     assert finding.id == f"CABLE-SLOW:{PLACE}:leaf2[4]:spine1[2]:gcc:both"
     assert finding.nodes == ()
     (told,) = alerts_of(verdict)
@@ -175,7 +172,7 @@ def test_each_kind_of_culprit_has_a_row():
 
 
 def test_a_case_that_failed_for_something_else_too_has_an_alert_of_its_own():
-    link = Observation("link-rate", "node2 mlx5_0/1: 40 Gb/s", True, "node2")
+    link = Finding("link-rate", "node2 mlx5_0/1: 40 Gb/s", True, ("node2",))
     found = stored(measured(["node3"]))
     verdict = verdict_of(replace(found, findings=(*found.findings, link)))
     assert isinstance(verdict.cases[0], CaseResult)

@@ -5,6 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from acceptance.alerts import alert
+from acceptance.core.findings import Finding
 from acceptance.nodes.culprits import Culprit
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import MOST, announce, looked_at
@@ -15,7 +16,8 @@ WHERE = "made:batch+openmpi"
 
 
 def links(node, fault="port down", **changes):
-    fields = {"result": "fail", "faults": {node: f"{node}: {fault}"}, "measured": True}
+    seen = Finding("link-rate", f"{node}: {fault}", fails=True, nodes=(node,))
+    fields = {"result": "fail", "findings": (seen,), "measured": True}
     return CaseResult(
         WHERE,
         suite="fabric",
@@ -138,8 +140,8 @@ def ended(each, later):
 
 def test_a_node_was_looked_at_when_its_links_were_read():
     (each,) = told(verdict(links("node1")))
-    assert ended(each, verdict(links("node1", result="pass", faults={})))
-    assert not ended(each, verdict(links("node2", result="pass", faults={})))
+    assert ended(each, verdict(links("node1", result="pass", findings=())))
+    assert not ended(each, verdict(links("node2", result="pass", findings=())))
     assert not ended(each, verdict(links("node1", measured=False)))
     assert not looked_at(verdict(links("node1", result="pass")), {"other"})(each)
 
@@ -155,7 +157,7 @@ def test_a_benchmark_was_looked_at_when_it_passed_on_all_of_its_nodes():
 
 def test_a_switch_was_looked_at_when_all_behind_it_were():
     summary = told(verdict(*(links(f"node{number}") for number in range(MOST + 1))))[0]
-    good = [links(f"node{number}", result="pass", faults={}) for number in range(MOST + 1)]
+    good = [links(f"node{number}", result="pass", findings=()) for number in range(MOST + 1)]
     assert not ended(summary, verdict(*good[1:]))
     assert ended(summary, verdict(*good))
 
@@ -171,11 +173,13 @@ def test_what_the_run_as_a_whole_lacked_ends_with_one_of_the_same_sort():
 
 def slow(*nodes):
     """Return a verdict on nodes that are slow in the bandwidth of their pairs."""
-    given = verdict(problems=[("node-slow", "made:batch", "all-pairs", node) for node in nodes])
     culprits = tuple(
         Culprit("node-slow", (node,), (), "bandwidth", "MB/s", 1.0, 2.0, 0.5) for node in nodes
     )
-    return paired(given, replace(made_nodes.measured(), culprits=culprits))
+    given = paired(verdict(), replace(made_nodes.measured(), culprits=culprits))
+    for each in given.nodes["made:batch"].findings:
+        given.add(each)
+    return given
 
 
 def paired(given, measured):
@@ -202,7 +206,7 @@ def test_many_slow_nodes_have_not_ended_since_their_links_are_good():
     names = [f"node{number}" for number in range(MOST + 1)]
     summary, *others = told(slow(*names))
     assert (summary.kind, others) == (alert.MANY, [])
-    good = [links(name, result="pass", faults={}) for name in names]
+    good = [links(name, result="pass", findings=()) for name in names]
     later = compared(*names)
     later.cases = good
     assert ended(summary, later)

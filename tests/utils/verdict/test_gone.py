@@ -71,7 +71,7 @@ def damage(site, row, old='t_avg": [0.27', new='t_avg": [8.27'):
 
 
 def problems(verdict):
-    return {problem["kind"]: problem["message"] for problem in verdict["problems"]}
+    return {problem["kind"]: problem["text"] for problem in verdict["problems"]}
 
 
 def values(site):

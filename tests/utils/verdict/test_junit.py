@@ -6,10 +6,11 @@ from datetime import datetime
 import pytest
 from msgspec import structs
 
+from acceptance.core.findings import Finding
 from acceptance.core.kinds import QUESTIONS
 from acceptance.machine import NoCase
 from acceptance.verdict.junit import junit
-from acceptance.verdict.model import Status, Verdict
+from acceptance.verdict.model import CaseResult, Status, Verdict
 from acceptance.verdict.nodes import Paired, PartitionNodes
 from acceptance.verdict.text import verdict_text
 from tests import made_nodes
@@ -21,7 +22,7 @@ GREEN = {
     "time": "2026-11-20T22:00:00",
     "elapsed": 12.5,
     "history": {"judged": 3, "cannot_judge": "", "stale": 0},
-    "guidelines": {"compared": 3, "findings": []},
+    "guidelines": {"compared": 3, "violated": 0},
     "nodes": {
         "made:qdr": PartitionNodes(
             "made:qdr", count=8, benchmarked=made_nodes.NAMES,
@@ -144,6 +145,18 @@ def test_how_a_suite_is_got_is_said_once_at_the_end():
         "to do       osu.py, balance.py: get it with: spack",
         "to do       npb.py: get it with: gfortran",
     ]
+
+
+def test_what_to_do_about_what_failed_is_said_once():
+    verdict = Verdict(**GREEN)
+    for node in ("node1", "node2"):
+        seen = Finding("link-rate", f"{node}: SDR", True, (node,), "mlx5_0/1", place=(node,))
+        case = CaseResult("made:qdr+first", f"LinkCheck {node}", "fail", findings=(seen,))
+        verdict.cases.append(case)
+        verdict.fail("case-failed", "fail", case.place)
+    verdict.fail("lost", "ReFrame lost a case: its remedy is in its message")
+    (line,) = (line for line in verdict_text(verdict).splitlines() if line.startswith("to do"))
+    assert line.startswith("to do       link-rate: reseat the cable at both ends, then replace it")
 
 
 def test_the_text_has_a_line_for_each_problem_whatever_a_program_printed():

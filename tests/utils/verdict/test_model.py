@@ -5,10 +5,10 @@ import json
 import msgspec
 import pytest
 
+from acceptance.core.findings import Finding
 from acceptance.machine import NoCase
-from acceptance.verdict import Problem, Run, Status, SuiteUse, Verdict, judge_cases
+from acceptance.verdict import Run, Status, SuiteUse, Verdict, judge_cases
 from acceptance.verdict.conclude import judge_whole
-from acceptance.verdict.model import Unselected
 from tests import stored
 from tests.made import Case, Database
 
@@ -19,8 +19,11 @@ def test_a_verdict_is_plain_data():
     data = json.loads(json.dumps(verdict.as_data()))
     assert (data["verdict"], data["status"]) == ("fail", 1)
     assert data["problems"] == [
-        {"kind": "case-failed", "message": "A: failed", "about": ["A"], "alerts": []}
-    ]
+        {
+            "kind": "case-failed", "text": "A: failed", "fails": True, "place": ["A"],
+            "source": "gate",
+        }
+    ]  # fmt: skip
 
 
 def test_a_verdict_is_read_back_and_nothing_else_is():
@@ -72,18 +75,18 @@ def test_what_several_runs_say_is_said_once_and_the_worst_counts():
         whole.fail("lost", "a warning")
     judge_whole(whole, Run())
     assert (whole.status, whole.notes) == (Status.FAILED, ["a note"])
-    assert whole.problems == [Problem("lost", "a warning")]
+    assert whole.problems == [Finding("lost", "a warning", fails=True, source="gate")]
 
 
 def test_a_check_file_is_left_out_only_if_no_run_has_it():
     whole = Verdict(check_files=["fabric.py", "imb.py"])
     whole.unprovided = [NoCase("npb.py", "no compiler")]
     names = ("imb.py", "npb.py", "osu.py")
-    whole.not_selected = [Unselected(name, "--mode=maintenance") for name in names]
-    whole.not_selected.append(Unselected("osu.py", "-n PingPong"))
+    whole.not_selected = dict.fromkeys(names, "--mode=maintenance")
+    whole.not_selected["osu.py"] = "-n PingPong"
     judge_whole(whole, Run())
     # Not what left all but the links out of their own run.
-    assert whole.not_selected == [Unselected("osu.py", "-n PingPong")]
+    assert whole.not_selected == {"osu.py": "-n PingPong"}
     assert whole.files_not_run == ["npb.py", "osu.py"]
 
 

@@ -70,8 +70,8 @@ def test_in_an_acceptance_a_node_without_benchmark_fails_it_elsewhere_it_is_said
     measured = session(case(NAMES[:2]))
     verdict = judged(measured, known={PLACE: UP}, every=True)
     (problem,) = verdict.problems
-    assert (problem.kind, problem.about) == ("not-benchmarked", (PLACE,))
-    assert problem.message == "made:qdr: benchmarked 2 of 4 nodes; not: node3, node4"
+    assert (problem.kind, problem.place) == ("not-benchmarked", (PLACE,))
+    assert problem.text == "made:qdr: benchmarked 2 of 4 nodes; not: node3, node4"
     verdict = judged(measured, known={PLACE: UP})
     assert verdict.problems == []
     assert "benchmarked 2 of 4 nodes; not compared with each other: no case measured" in line(
@@ -82,26 +82,28 @@ def test_in_an_acceptance_a_node_without_benchmark_fails_it_elsewhere_it_is_said
 def test_the_link_check_and_a_failed_case_benchmark_nobody():
     failed = case(NAMES, result="fail", metrics=())
     verdict = judged(session(case(NAMES, "fabric"), failed), known={PLACE: UP}, every=True)
-    assert "benchmarked 0 of 4 nodes" in verdict.problems[0].message
+    assert "benchmarked 0 of 4 nodes" in verdict.problems[0].text
     assert verdict.nodes[PLACE].looked_at == NAMES
 
 
 def test_a_partition_that_no_case_ran_on_fails_an_acceptance():
     verdict = judged(session(case(NAMES)), known={PLACE: UP, "made:ddr": UP[:1]}, every=True)
-    assert [problem.about for problem in verdict.problems] == [("made:ddr",)]
+    assert [problem.place for problem in verdict.problems] == [("made:ddr",)]
 
 
 def test_nodes_that_are_not_up_are_told_once_with_their_reason():
     known = [*UP[:3], SlurmNode("node4", "drained", "bad DIMM", False)]
     verdict = judged(session(case(NAMES[:3])), known={PLACE: known}, every=True)
-    assert verdict.problems == []
+    assert [problem.kind for problem in verdict.problems] == ["node-absent"]
     assert "benchmarked 3 of 4 nodes; " in line(verdict)
     assert "not up: node4 is drained (bad DIMM)" in line(verdict)
-    assert verdict_text(verdict).endswith("; 1 node not up")
+    night = judged(session(case(NAMES[:3])), known={PLACE: known})
+    assert night.problems == []
+    assert verdict_text(night).endswith("; 1 node not up")
     # Without a benchmark, too: the line is the only one that tells it.
     assert "not up: node4 is drained (bad DIMM)" in line(judged(session(), known={PLACE: known}))
     verdict = judged(session(case(NAMES[:2])), known={PLACE: known}, every=True)
-    assert "benchmarked 2 of 4 nodes; not: node3" in verdict.problems[0].message
+    assert "benchmarked 2 of 4 nodes; not: node3" in verdict.problems[1].text
     assert verdict.nodes[PLACE].not_up == {"node4": "drained (bad DIMM)"}
 
 
@@ -112,8 +114,8 @@ def test_what_the_operator_limited_it_to_is_said_and_fails_nothing():
     words = "benchmarked 2 of 2 nodes (limited by the operator to 2 of 4 nodes)"
     assert words in line(verdict)
     verdict = judged(session(case(NAMES[1:])), known={PLACE: UP}, limited=limited, every=True)
-    assert "benchmarked 1 of 2 nodes" in verdict.problems[0].message
-    assert "not: node1" in verdict.problems[0].message
+    assert "benchmarked 1 of 2 nodes" in verdict.problems[0].text
+    assert "not: node1" in verdict.problems[0].text
 
 
 @pytest.mark.parametrize(
@@ -144,8 +146,8 @@ def test_in_an_acceptance_a_node_that_was_in_no_pair_fails_it_elsewhere_it_is_sa
     measured = session(case(NAMES), paired(NAMES[:3]))
     verdict = judged(measured, known={PLACE: UP}, every=True)
     (problem,) = verdict.problems
-    assert (problem.kind, problem.about) == ("not-benchmarked", (PLACE,))
-    assert problem.message.endswith("; not compared with the others: node4")
+    assert (problem.kind, problem.place) == ("not-benchmarked", (PLACE,))
+    assert problem.text.endswith("; not compared with the others: node4")
     verdict = judged(measured, known={PLACE: UP})
     assert verdict.problems == []
     assert "benchmarked 4 of 4 nodes; all pairs of 3 nodes measured" in line(verdict)

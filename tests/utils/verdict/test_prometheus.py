@@ -10,7 +10,7 @@ from msgspec import structs
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import acknowledgements, notify
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.paths import ROOT
 from acceptance.fabric.view import kinds
 from acceptance.ledger import Case, Metric, Session
@@ -157,8 +157,8 @@ def test_values_that_are_not_what_they_say_are_left_out():
 
 
 def test_verdict_cases_times_and_findings():
-    down, slow = Observation("link-state", "node1 down"), Observation("", "node2 slow")
-    fault = Observation("misplaced", "misplaced: all on one node", fails=True)
+    down, slow = Finding("link-state", "node1 down"), Finding("", "node2 slow")
+    fault = Finding("misplaced", "misplaced: all on one node", fails=True)
     bad = replace(CASE, name="b", result="fail", findings=(down, slow, fault))
     twice = replace(CASE, name="c", partition="other", findings=(down,))
     found = exported(CASE, bad, replace(bad, name="d"), twice, verdict=Verdict(status=1))

@@ -48,7 +48,7 @@ def kinds(verdict):
 
 
 def message(verdict, kind):
-    return next(p["message"] for p in verdict["problems"] if p["kind"] == kind)
+    return next(p["text"] for p in verdict["problems"] if p["kind"] == kind)
 
 
 def write_checks(site, **files):
@@ -208,7 +208,7 @@ def test_where_no_node_was_up_the_names_that_were_asked_for_are_not_to_blame(rep
         {"check": "imb.py", "reason": away, "remedy": remedy, "partition": "", "promised": False}
     ]
     # The links can be looked at on nodes that are not up, too.
-    assert verdict["not_selected"] == [{"check": "fabric.py", "options": "-n PingPang"}]
+    assert verdict["not_selected"] == {"fabric.py": "-n PingPang"}
 
 
 def test_row_4_a_path_that_does_not_exist(replay):
@@ -274,7 +274,7 @@ def test_a_check_file_that_a_filter_left_out_is_no_failure(site):
     site.reframe("-c", folder, "-r", "-n", "Good")
     status, verdict = site.gate()
     assert status == 0
-    assert verdict["not_selected"] == [{"check": "other.py", "options": "-n Good"}]
+    assert verdict["not_selected"] == {"other.py": "-n Good"}
 
 
 def test_a_suite_that_nothing_provides_is_named_with_the_way_to_get_it(replay):
@@ -322,7 +322,7 @@ def test_values_that_cannot_be_measured(site):
     assert status == 1
     # ReFrame itself takes zero and negative numbers, and those that are infinite.
     refused = {
-        problem["about"][0].split()[0]
+        problem["place"][0].split()[0]
         for problem in verdict["problems"]
         if problem["kind"] in ("impossible-value", "case-failed")
     }
@@ -360,7 +360,7 @@ def test_a_run_without_storage_cannot_be_green(site):
 def test_of_a_run_that_was_not_stored_nobody_says_that_it_was_not_selected(site):
     folder = write_checks(site, good=plain("Good", MEASURES))
     site.reframe("-c", folder, "-r", "-n", "Good", RFM_ENABLE_RESULTS_STORAGE="0")
-    assert site.gate()[1]["not_selected"] == []
+    assert site.gate()[1]["not_selected"] == {}
 
 
 def test_a_run_that_was_killed_is_no_earlier_one(measured):

@@ -50,15 +50,15 @@ class Alert(Struct, frozen=True, forbid_unknown_fields=True):
     partition: str
     environ: str
     check: str
-    metric: str
-    unit: str
-    direction: Direction | None
-    before: float | None
-    after: float | None
-    change: float | None
     since: str
-    confidence: float
-    cause: str
+    metric: str = ""
+    unit: str = ""
+    direction: Direction | None = None
+    before: float | None = None
+    after: float | None = None
+    change: float | None = None
+    confidence: float = 1.0
+    cause: str = ""
     metrics: tuple[str, ...] = ()
     text: str = ""
     nodes: tuple[str, ...] = ()

@@ -72,6 +72,11 @@ class Acknowledged(Struct, frozen=True, forbid_unknown_fields=True):
     alert: Alert
     acknowledgement: Ack
 
+    @property
+    def text(self) -> str:
+        """Say who has acknowledged it, until when and why; and what it is."""
+        return f"{self.acknowledgement.text}: {self.alert.line} [{self.alert.id}]"
+
 
 @dataclass
 class Notification:
@@ -114,10 +119,7 @@ class Notification:
             for word, alerts in groups.items()
             for alert in alerts
         ]
-        said += [
-            f"{each.acknowledgement.text}: {each.alert.line} [{each.alert.id}]"
-            for each in self.acknowledged
-        ]
+        said += [each.text for each in self.acknowledged]
         return [*said, *(f"sent to {name}" for name in self.delivered), *self.faults]
 
 

@@ -100,22 +100,18 @@ def current(
 
 def _unfinished_before(workspace: Workspace) -> list[str]:
     """Note of the newest campaign beside a later run by hand that it did not come to its end."""
-    keys = [ledger.campaign_of(mark.label) for mark in marks.read(workspace.var)]
-    for key in [key for key in reversed(keys) if key][:1]:
-        with contextlib.suppress(CampaignFault):
-            state = campaign.load(workspace.campaigns / key / "state.json")
-            return [] if state.ended else [unfinished(state)]
+    keys = filter(None, (ledger.campaign_of(mark.label) for mark in marks.read(workspace.var)))
+    with contextlib.suppress(CampaignFault, IndexError):
+        state = campaign.load(workspace.campaigns / [*keys][-1] / "state.json")
+        return [] if state.ended else [unfinished(state)]
     return []
 
 
 def nights(workspace: Workspace, now: datetime) -> Iterator[Verdict]:
     """Yield the verdict on the newest night of each system, for whoever watches all of them."""
-    newest: dict[str, State] = {}
-    for state in campaign.readable(workspace.campaigns, "nightly-*"):
-        system = state.asked.get("system", "")
-        if system not in newest or newest[system].last_change < state.last_change:
-            newest[system] = state
-    for state in newest.values():
+    every = campaign.readable(workspace.campaigns, "nightly-*")
+    in_order = sorted(every, key=lambda state: state.last_change)
+    for state in {state.asked.get("system", ""): state for state in in_order}.values():
         yield of_campaign(state, workspace, now)
 
 

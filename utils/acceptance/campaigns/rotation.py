@@ -6,7 +6,7 @@ as many nights as there are blocks, and sets of nodes repeat, which the history 
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,18 +89,9 @@ def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, 
     partitions = [partition["name"] for partition in system["partitions"]]
     last: dict[str, dict[str, str]] = {}
     for state in (state for state in earlier if state.asked.get("system") == system["name"]):
-        for pinned in _pinned(state):
+        for step in (step for step in state.steps if step.name != LINKS and step.state == DONE):
             with contextlib.suppress(PinFault):  # of partitions that there are no more
-                for partition, names in slurm_nodes.read_pins(pinned, partitions).items():
+                for partition, names in slurm_nodes.read_pins(step.pinned, partitions).items():
                     times = last.setdefault(partition, {})
                     times |= {name: max(state.started, times.get(name, "")) for name in names}
     return last
-
-
-def _pinned(state: State) -> Iterator[str]:
-    """Yield what the benchmarks of a campaign were pinned to, of steps that came to their end."""
-    for step in state.steps:
-        if step.name != LINKS and step.state == DONE:
-            for option, value in zip(step.arguments, step.arguments[1:], strict=False):
-                if option == "-S" and value.startswith("pinned="):
-                    yield value.removeprefix("pinned=")

@@ -5,6 +5,7 @@ How far it has come, and about how long the rest takes, is told by the last one 
 
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import IO
@@ -174,16 +175,12 @@ def exclusions(names: Sequence[str]) -> list[str]:
     """Return the options of ReFrame that leave out tests; it compares names without blanks."""
     patterns: list[str] = []
     for name in names:
-        pattern = f"^{_escaped(name.replace(' ', ''))}$"
+        pattern = f"^{re.escape(name.replace(' ', ''))}$"
         if patterns and len(patterns[-1]) + len(pattern) < _LONGEST:
             patterns[-1] += f"|{pattern}"
         else:
             patterns.append(pattern)
     return [word for pattern in patterns for word in ("-x", pattern)]
-
-
-def _escaped(name: str) -> str:
-    return "".join(f"\\{char}" if char in r"\.^$*+?{}[]()|" else char for char in name)
 
 
 def told(state: State, step: Step) -> str:

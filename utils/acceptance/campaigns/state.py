@@ -54,7 +54,7 @@ class Step(Struct, forbid_unknown_fields=True):
 
     `arguments` are those after `reframe`, without a label. `reason` says why nothing is run:
     nothing provides the suite; it is empty where something does. `remedy` is what to do if it shall
-    be run.
+    be run. `pinned` are the nodes that it runs on, as `launch` writes pins; empty for any.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Step(Struct, forbid_unknown_fields=True):
     reason: str = ""
     attempts: list[Attempt] = field(default_factory=list)
     remedy: str = ""
+    pinned: str = ""
 
     @property
     def last(self) -> Attempt | None:

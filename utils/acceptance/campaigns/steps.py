@@ -6,7 +6,7 @@ most one suite. Files whose checks wait for results of another file belong to on
 
 import ast
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,7 +95,7 @@ def plan(
         of = limited if of_pairs else pinned
         pins = ["-S", f"pinned={of}"] if of else []
         name, files = "+".join(path.stem for path in group), tuple(map(str, group))
-        step = Step(name, files, (*paths, "-r", *words, *common, *pins, *options))
+        step = Step(name, files, (*paths, "-r", *words, *common, *pins, *options), pinned=of)
         reasons = [why_no_case(path.stem, configuration, chosen) for path in group]
         if reasons[0] and all(reasons):
             step.state, step.reason = NOT_PROVIDED, reasons[0].reason
@@ -205,28 +205,22 @@ def preview(
     chosen = [name for step in plan if (name := step.name) in selected and _takes(step, extra)]
     if chosen and not any(selected[name].cases for name in chosen):
         raise Fault(f"{' '.join(extra)} selects no case of {', '.join(chosen)}")
-    keys = {
-        step.name: [_key(case, step, mode) for case in selected[step.name].cases]
-        for step in plan
-        if step.name in selected
-    }
-    known = {}
+    cases = {step.name: selected[step.name].cases for step in plan if step.name in selected}
+    keys = {step.name: [_key(case, step, mode) for case in cases.get(step.name, ())]
+            for step in plan}  # fmt: skip
+    known: Mapping[durations.CaseInMode, float] = {}
     if workspace.results.exists():
         wanted = {key for of_step in keys.values() for key in of_step}
         known = durations.durations(ledger.of(workspace), wanted)
-    return [
-        Preview(
-            step,
-            sum(not case.fixture for case in selected[step.name].cases),
-            sum(case.fixture for case in selected[step.name].cases),
-            sum(known.get(key, 0.0) for key in keys[step.name]),
-            sum(key not in known for key in keys[step.name]),
-            selected[step.name].warnings,
-        )
-        if step.name in selected
-        else Preview(step)
-        for step in plan
-    ]
+    previews = []
+    for step in plan:
+        found, builds = keys[step.name], sum(case.fixture for case in cases.get(step.name, ()))
+        previews.append(Preview(
+            step, len(found) - builds, builds, sum(known.get(key, 0.0) for key in found),
+            sum(key not in known for key in found),
+            selected[step.name].warnings if step.name in selected else (),
+        ))  # fmt: skip
+    return previews
 
 
 def _takes(step: Step, extra: Sequence[str]) -> bool:

@@ -252,7 +252,8 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
 
 def _signed(state: State, given: Verdict, options: argparse.Namespace) -> str:
     """Write the protocol of an acceptance, to which the verdict may get problems; say where."""
-    data = protocol.decide(state, given, options.workspace, options.config_files, state.people)
+    data = protocol.protocol_of(state, given, options.workspace, options.config_files)
+    data = protocol.decide(data, given)
     written = protocol.write(data, options.output or state.folder)
     told = protocol.accept_fabrics(data, options.workspace)
     return "\n".join([_last_lines(data, written), *told])

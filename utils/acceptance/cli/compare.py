@@ -18,7 +18,7 @@ from acceptance.cli.output import Columns, columns_of_terminal, emit
 from acceptance.core.text import plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import Series
-from acceptance.relations import sides
+from acceptance.relations import grouped, sides
 from acceptance.relations.comparison import (
     CHANCE,
     NIGHTS,
@@ -29,7 +29,6 @@ from acceptance.relations.comparison import (
     compare,
     percent,
 )
-from acceptance.relations.results import grouped
 from acceptance.verdict import Status
 
 _EXAMPLES = """

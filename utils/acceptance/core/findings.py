@@ -1,14 +1,21 @@
-"""What a check saw that is not as it should be, as ReFrame stores it."""
+"""A finding: one thing that is not as it should be, whoever found it.
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+A case stores what it saw, a verdict lists it, a protocol prints it, and what fails is told as an
+alert. What all findings of a kind have in common is in `core/kinds.py`.
+"""
+
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
+from acceptance.core import kinds
+from acceptance.core.kinds import SEVERITIES, Kind
 from acceptance.core.text import clipped
 
 #: Characters that are stored of a field at most; an output may be anything.
 STORED = 4000
-
 
 #: The kind of what was measured while another run used the machine: no sample of its history.
 SHARED = "shared-machine"
@@ -16,41 +23,94 @@ SHARED = "shared-machine"
 RECORDED_OTHERWISE = "recorded-otherwise"
 
 
-@dataclass(frozen=True)
-class Observation:
+class Finding(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Something that is not as it should be: `kind` is for programs, `text` for people.
 
-    `fails`: the case failed because of it. The rest says where it was seen, and what; all of it is
-    empty where it does not apply.
+    `fails`: a case, or a verdict, failed because of it. `nodes` are those concerned, none where no
+    node is to blame; `device`, `what`, `found` and `expected` say where on them it was seen, and
+    what. All of it is empty where it does not apply.
+
+    `place` names it on every run the same; it is empty as long as only its case knows of it, and
+    where it is of the whole run. `source` says what it was concluded from. `severity` and `remedy`
+    are those of its kind where they are empty. `alerts` are the ids of the alerts that tell it:
+    when all of them are acknowledged, it fails nothing. One without cannot be acknowledged.
     """
 
     kind: str
     text: str
     fails: bool = False
-    node: str = ""
+    nodes: tuple[str, ...] = ()
     device: str = ""
     what: str = ""
     found: str = ""
     expected: str = ""
+    place: tuple[str, ...] = ()
+    source: str = ""
+    severity: str = ""
+    remedy: str = ""
+    alerts: tuple[str, ...] = ()
+
+    @property
+    def row(self) -> Kind:
+        """Return what all findings of its kind have in common."""
+        return kinds.of(self.kind)
+
+    @property
+    def id(self) -> str:
+        """Return its kind in capitals and its place: the same whenever the same is wrong there."""
+        words = (part.replace(" ", "") for part in self.place if part)
+        return ":".join((self.kind.upper(), *words))
+
+    @property
+    def node(self) -> str:
+        """Return the nodes that are concerned, in a word."""
+        return ",".join(self.nodes)
+
+    @property
+    def rated(self) -> "Finding":
+        """Return it with severity and remedy, its subject and what was found, as people read it."""
+        return replace(
+            self,
+            severity=self.severity or self.row.severity,
+            remedy=self.remedy or self.row.remedy,
+            device="",
+            what=" ".join(filter(None, (self.device, self.what))) or self.kind,
+            found=self.found or self.text,
+        )
 
     def as_data(self) -> dict[str, str]:
-        """Return what is stored: the fields that are not empty, as text."""
-        data = {key: clipped(str(value), STORED) for key, value in asdict(self).items() if value}
-        return {**data, "fails": "yes"} if self.fails else data
+        """Return what a case stores: the fields that are not empty, as text."""
+        words = {name: getattr(self, name) for name in _OF_CASE}
+        words |= {"fails": "yes" * self.fails, "nodes": self.node}
+        return {name: clipped(text, STORED) for name, text in words.items() if text}
 
     @classmethod
-    def of_data(cls, data: Mapping[str, str]) -> "Observation":
+    def of_data(cls, data: Mapping[str, str]) -> "Finding":
         """Return what `as_data` made."""
-        fields: dict[str, Any] = {key: data.get(key) or "" for key in cls.__dataclass_fields__}
-        return cls(**{**fields, "fails": bool(fields["fails"])})
+        nodes = tuple(filter(None, (data.get("nodes") or "").split(",")))
+        words: dict[str, Any] = {name: data.get(name) or "" for name in _OF_CASE}
+        return cls(**words, fails=bool(data.get("fails")), nodes=nodes)
 
 
-def observations(stored: object) -> tuple[Observation, ...]:
+#: The texts that a case stores of a finding; the rest of it only follows from the case.
+_OF_CASE = ("kind", "text", "device", "what", "found", "expected")
+
+
+def observations(stored: object) -> tuple[Finding, ...]:
     """Read what a case has stored; ReFrame stores text for what was never set."""
     found = stored if isinstance(stored, list) else ()
-    return tuple(Observation.of_data(each) for each in found if isinstance(each, Mapping))
+    return tuple(Finding.of_data(each) for each in found if isinstance(each, Mapping))
 
 
 def seen(stored: object) -> tuple[str, ...]:
     """Return the texts of what a case has stored and did not fail of."""
     return tuple(each.text for each in observations(stored) if not each.fails)
+
+
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """Return one finding for each id, that of the first with the nodes of all; the worst first."""
+    by_id: dict[str, Finding] = {}
+    for each in findings:
+        known = by_id.get(each.id, each.rated)
+        by_id[each.id] = replace(known, nodes=tuple(dict.fromkeys((*known.nodes, *each.nodes))))
+    return sorted(by_id.values(), key=lambda each: (SEVERITIES.index(each.severity), each.id))

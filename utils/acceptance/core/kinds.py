@@ -86,6 +86,10 @@ OF_CASES = {
         "partition's limits (scontrol show partition), account and QOS (sacctmgr); then repeat",
     ),
     "not-started": Kind(MAJOR, "its nodes were busy: repeat, or let it wait: max_pending_time=2h"),
+    "shared-machine": Kind(INFO, "measure it again while nobody else uses the machine"),
+    "recorded-otherwise": Kind(
+        INFO, "record what is judged with what is here by `acceptance baseline`, then measure again"
+    ),
     "recorded": Kind(
         INFO,
         "nothing exists that could judge it: agree on a value and write it to reference/sites/",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.node import Interface, Link, NodeLinks, Port, deviation, undeclared
 
@@ -27,7 +27,7 @@ GROWN = "no more"
 _WORD, _FULL = 4, 0xFFFFFFFF
 
 
-def error_growth(before: NodeLinks, after: NodeLinks) -> list[Observation]:
+def error_growth(before: NodeLinks, after: NodeLinks) -> list[Finding]:
     """Return the counters of errors that grew between two readings of a node, with how much.
 
     Reported are also ports and interfaces that vanished, counters that went back (a reset or a
@@ -38,7 +38,7 @@ def error_growth(before: NodeLinks, after: NodeLinks) -> list[Observation]:
         found = f"the later reading is of {after.name}"
         return [deviation(name, "", "", found, "a reading of the same node", "link-missing")]
     later = after.links
-    deviations: list[Observation] = []
+    deviations: list[Finding] = []
     for device, link in before.links.items():
         if isinstance(link, Interface) and not link.physical:
             continue
@@ -50,9 +50,7 @@ def error_growth(before: NodeLinks, after: NodeLinks) -> list[Observation]:
     return deviations
 
 
-def _growth(
-    node: str, device: str, old: dict[str, int], new: dict[str, int]
-) -> Iterator[Observation]:
+def _growth(node: str, device: str, old: dict[str, int], new: dict[str, int]) -> Iterator[Finding]:
     reset = [f"{key} {old[key]} to {new[key]}" for key in old if new.get(key, old[key]) < old[key]]
     if reset:
         found = f"went back ({', '.join(reset)}): reset in between"

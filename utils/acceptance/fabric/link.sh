@@ -122,7 +122,7 @@ has_folder() {
 
 adapter() {
     device "adapter ${1##*/}" "$1"
-    facts "adapter ${1##*/}" "$1" node_guid
+    facts "adapter ${1##*/}" "$1" node_guid fw_ver
     is_there "$1/ports" || return 0
     if ! can_list "$1/ports"; then
         unreadable "$1/ports"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.node import (
@@ -24,7 +24,7 @@ STANDING = "link-counters"
 _NO_FACTS = Facts(technology="")
 
 
-def deviations(node: NodeLinks, facts: Facts | None) -> list[Observation]:
+def deviations(node: NodeLinks, facts: Facts | None) -> list[Finding]:
     """Compare a node with the facts of its fabric; without any only slots are judged.
 
     With `device` exactly those links are judged, of Ethernet interfaces and RoCE ports. Without: of
@@ -50,7 +50,7 @@ def serving(node: NodeLinks, facts: Facts | None) -> dict[str, Link]:
     return up if facts.devices else right or up
 
 
-def standing(node: NodeLinks, facts: Facts | None) -> list[Observation]:
+def standing(node: NodeLinks, facts: Facts | None) -> list[Finding]:
     """Return the counters of errors that stand above zero on the links of a fabric that are up.
 
     Since when nobody knows from one reading: they are no fault by themselves. How often a link has
@@ -94,7 +94,7 @@ class _Comparison:
         # What has the slots that count; found while the links are judged.
         self.owners: list[Adapter | Interface] = []
 
-    def deviations(self) -> list[Observation]:
+    def deviations(self) -> list[Finding]:
         links = list(self.declared() if self.facts.devices else self.of_technology())
         # Without a technology nothing is known of the links; of their slots it is.
         links = links if self.facts.technology else []
@@ -107,7 +107,7 @@ class _Comparison:
 
     def deviation(
         self, kind: str, device: str, found: str, expected: str = "", what: str = ""
-    ) -> Observation:
+    ) -> Finding:
         return deviation(self.node.name, device, what, found, expected or self.expected, kind)
 
     @property
@@ -121,13 +121,13 @@ class _Comparison:
     def blind(self, path: str) -> bool:
         return any(f"/{unreadable}".endswith(f"/{path}") for unreadable in self.node.unreadable)
 
-    def declared(self) -> Iterator[Observation]:
+    def declared(self) -> Iterator[Finding]:
         for name in undeclared(self.links, self.facts):
             noun = "interface" if self.facts.technology == "ethernet" else "port"
             yield self.deviation("link-missing", name, f"no such {noun}")
         yield from self.judged(self.links.values())
 
-    def of_technology(self) -> Iterator[Observation]:
+    def of_technology(self) -> Iterator[Finding]:
         technology = self.facts.technology
         ports = [link for link in self.links.values() if isinstance(link, Port)]
         if any(port.up for port in ports):
@@ -139,14 +139,14 @@ class _Comparison:
         if technology not in PORTED:
             yield from self.interfaces()
 
-    def judged(self, links: Iterable[Link]) -> Iterator[Observation]:
+    def judged(self, links: Iterable[Link]) -> Iterator[Finding]:
         for link in links:
             owner = self.node.adapters[link.device] if isinstance(link, Port) else link
             if owner not in self.owners and (isinstance(link, Port) or link.physical):
                 self.owners.append(owner)
             yield from self.port(link) if isinstance(link, Port) else self.interface(link)
 
-    def port(self, port: Port) -> Iterator[Observation]:
+    def port(self, port: Port) -> Iterator[Finding]:
         path = f"{port.device}/ports/{port.number}"
         state, phys = (text.partition(": ")[2] for text in (port.state, port.phys_state))
         trained = port.phys_state[:2] in ("5:", "")
@@ -167,7 +167,7 @@ class _Comparison:
             if mbps and _mbps(port) != max(mbps, MIN_ROCE_MBPS):
                 yield self.deviation("link-rate", port.name, found, _gigabits(mbps))
 
-    def interfaces(self) -> Iterator[Observation]:
+    def interfaces(self) -> Iterator[Finding]:
         adapters = [link for link in self.links.values() if isinstance(link, Interface)]
         if not adapters:
             yield self.deviation("link-missing", "", "no Ethernet adapter")
@@ -179,7 +179,7 @@ class _Comparison:
         if not right or all(found):
             yield from (deviation for several in found for deviation in several)
 
-    def interface(self, interface: Interface) -> Iterator[Observation]:
+    def interface(self, interface: Interface) -> Iterator[Finding]:
         name, path = interface.name, f"class/net/{interface.name}"
         speed = f"{interface.speed} Mb/s" if interface.speed else "unknown speed"
         duplex = interface.duplex if interface.duplex not in ("", "unknown") else "unknown duplex"
@@ -196,7 +196,7 @@ class _Comparison:
         if mtu not in (None, interface.mtu) and not self.blind(f"{path}/mtu"):
             yield self.deviation("mtu", name, str(interface.mtu or "not known"), str(mtu), "MTU")
 
-    def slot(self, owner: Adapter | Interface) -> Iterator[Observation]:
+    def slot(self, owner: Adapter | Interface) -> Iterator[Finding]:
         slot = self.node.slots.get(owner.pci, Slot(owner.pci))
         speed = self.facts.slot_speed or (slot.max_speed if slot.speed else None)
         width = self.facts.pcie_lanes or (slot.max_width if slot.width else None)
@@ -207,7 +207,7 @@ class _Comparison:
                 yield self.deviation(f"pcie-{what}", owner.name, str(slot), expected, "PCIe")
                 return
 
-    def unreadable(self) -> Iterator[Observation]:
+    def unreadable(self) -> Iterator[Finding]:
         for path in self.node.unreadable:
             device = self.concerned(path.split("/"))
             if device is not None:

@@ -9,6 +9,7 @@ node are in order. `link` gives the version of the form, `end` the number of lin
     node17 adapter mlx5_0 driver mlx5_core
     node17 adapter mlx5_0 pci 0000:03:00.0
     node17 adapter mlx5_0 node_guid 9803:9b03:0050:0000
+    node17 adapter mlx5_0 fw_ver 20.31.1014
     node17 slot 0000:03:00.0 current_link_speed 5.0 GT/s PCIe
     node17 slot 0000:03:00.0 current_link_width 8
     node17 port mlx5_0 1 state 4: ACTIVE
@@ -19,7 +20,7 @@ node are in order. `link` gives the version of the form, `end` the number of lin
     node17 net eth2 speed 10000
     node17 unreadable class/net/eth3/speed
     node17 lldp {"lldp": {"interface": {"eth2": {"chassis": ..., "port": ...}}}}
-    node17 end 16
+    node17 end 17
 
 `lldp` has what `lldpctl -f json` prints, in one line (`lldp.py`); `none`: it is not installed,
 `unreadable`: lldpd does not run, or does not answer this user. A class is `listed`,
@@ -161,6 +162,7 @@ _FIELDS: dict[str, dict[str, tuple[str, Callable[[str], object]]]] = {
     "adapter": {
         **{key: (key, str) for key in ("device", "driver", "pci")},
         "node_guid": ("guid", _guid),
+        "fw_ver": ("firmware", str),
     },
     "port": {
         "state": ("state", _state),

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.lldp import Neighbours
 from acceptance.fabric.rates import GENERATIONS, PORTED, Rate
@@ -109,13 +109,14 @@ class Interface:
 
 @dataclass
 class Adapter:
-    """A device of the class infiniband, where it sits, and its node GUID (`guid_text`)."""
+    """A device of the class infiniband: where it sits, node GUID (`guid_text`) and firmware."""
 
     name: str
     device: str = "none"
     driver: str = ""
     pci: str = ""
     guid: str = ""
+    firmware: str = ""
 
 
 @dataclass
@@ -185,17 +186,15 @@ def undeclared(links: Iterable[str], facts: Facts) -> list[str]:
     return [name for name in facts.devices if name not in known]
 
 
-def deviation(
-    node: str, device: str, what: str, found: str, expected: str, kind: str
-) -> Observation:
+def deviation(node: str, device: str, what: str, found: str, expected: str, kind: str) -> Finding:
     """Return something that is not as it should be: `node17 mlx5_0/1: found, expected what`.
 
     `kind` is one of `core.kinds.OF_LINKS`. A counter that stands above zero (`link-counters`, its
     value is `found`) is no deviation by itself.
     """
     text = f"{' '.join(filter(None, (node, device, what)))}: {found}, expected {expected}"
-    return Observation(
-        kind, text, node=node, device=device, what=what, found=found, expected=expected
+    return Finding(
+        kind, text, nodes=(node,), device=device, what=what, found=found, expected=expected
     )
 
 

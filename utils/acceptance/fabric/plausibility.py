@@ -1,13 +1,13 @@
 """Whether results between nodes can be true: the wire's limits, and the bytes that crossed it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from msgspec import structs
+from msgspec.structs import replace
 
 from acceptance.core.errors import read_whole
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.words import RATES, read_metric, split_metric
 from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
 from acceptance.fabric.counters import GROWN, bytes_moved, error_growth
@@ -150,7 +150,7 @@ def slower_link(
     slower = known[: known.index(facts.rate)] if facts.rate in known else []
     for rate in reversed(slower):
         lanes = HDR100_LANES if rate == "HDR100" else facts.lanes
-        other = structs.replace(facts, rate=rate, lanes=lanes)
+        other = replace(facts, rate=rate, lanes=lanes)
         most = limit(other).bandwidth
         if most and (1 - within) * most <= value and not exceeds(value, most):
             return (
@@ -170,8 +170,8 @@ class Evidence:
 
     bytes: dict[str, int] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
-    faults: list[Observation] = field(default_factory=list)
-    deviations: list[Observation] = field(default_factory=list)
+    faults: list[Finding] = field(default_factory=list)
+    deviations: list[Finding] = field(default_factory=list)
 
 
 def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes: int) -> Evidence:
@@ -207,5 +207,5 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
                     f"only {moved} bytes went over {over} of {name}, the benchmark sends "
                     f"{min_bytes} at least: not measured over this fabric"
                 )
-                result.faults.append(Observation("no-bytes", text, node=name))
+                result.faults.append(Finding("no-bytes", text, nodes=(name,)))
     return result

@@ -10,7 +10,7 @@ from typing import Any
 
 from acceptance.core import machine
 from acceptance.core.errors import Fault
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
@@ -104,7 +104,7 @@ class Seen:
 
     readings: Sequence[Reading]
     joined: Joined | None = None
-    deviations: Sequence[Observation] = ()
+    deviations: Sequence[Finding] = ()
     accepted: str = ""
     state: view.State = field(default_factory=lambda: view.State(0.0, None))
 
@@ -114,7 +114,7 @@ class Seen:
         return [str(fault) for _, fault in _faults(self.readings) if fault.kind != _HARMLESS]
 
     @property
-    def failing(self) -> list[Observation]:
+    def failing(self) -> list[Finding]:
         """Return what deviates."""
         return [each for each in self.deviations if each.fails]
 
@@ -137,7 +137,7 @@ def not_looked(readings: Sequence[Reading]) -> str:
     return "; ".join(why) if readings else "no adapter to look from"
 
 
-def notes(readings: Sequence[Reading]) -> Iterator[Observation]:
+def notes(readings: Sequence[Reading]) -> Iterator[Finding]:
     """Yield what else was not read of fabrics that were looked at."""
     for reading, fault in _faults(readings):
         kind, place = view.kinds.NOT_JUDGED, fault.program or "names"

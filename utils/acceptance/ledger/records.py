@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from acceptance.core.errors import MESSAGE
-from acceptance.core.findings import Observation, observations
+from acceptance.core.findings import Finding, observations
 from acceptance.core.text import clipped
 from acceptance.core.words import SIMULATED, is_simulated
 
@@ -75,6 +75,10 @@ class StoredCase(msgspec.Struct):
         return not as_text(self.suite) and not as_text(self.benchmark_name)
 
 
+#: What ReFrame says of a job, or of another program, that it has waited for too long.
+_TIMED_OUT = re.compile(r"job timed out|exceeded timeout|JobTimeout", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Metric:
     """A measured metric; `reference` is None when it was recorded, not judged."""
@@ -115,7 +119,7 @@ class Case:
     keys: dict[str, str]
     declared: dict[str, str]
     provenance: dict[str, str]
-    findings: tuple[Observation, ...]
+    findings: tuple[Finding, ...]
     metrics: tuple[Metric, ...]
     seconds: float | None = None
     all_pairs: dict[str, Any] = field(default_factory=dict)
@@ -142,6 +146,13 @@ class Case:
     def passed(self) -> bool:
         """Tell whether the case passed; nothing else counts as success."""
         return self.result == "pass"
+
+    @property
+    def given_up(self) -> str:
+        """Return the kind of what ReFrame gave up its job for, which only its words say."""
+        if "it was blocked due to reason: " in self.fail_reason:
+            return "job-blocked"
+        return "time-limit" * bool(_TIMED_OUT.search(self.fail_reason))
 
     @property
     def where(self) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from acceptance.core import machine
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.machine.slurm_nodes import PATIENCE
 
 #: A line without words. Open MPI puts its help between two of dashes.
@@ -92,7 +92,7 @@ _ENDED = re.compile(
 _TIME = re.compile(r" AT \d{4}-\d\d-\d\dT[\d:]+")
 
 
-def cut_short(errors: str, state: str = "") -> Observation | None:
+def cut_short(errors: str, state: str = "") -> Finding | None:
     """Return why Slurm ended a job before its program did; None where it did not.
 
     `errors` is the job's standard error, `state` what the scheduler says (`CANCELLED by 0`,
@@ -111,23 +111,23 @@ def cut_short(errors: str, state: str = "") -> Observation | None:
         if word not in STATES:
             return None
         text = f"the job did not end by itself: {STATES[word]} ({state})"
-        return Observation(_kind(word), text)
+        return Finding(_kind(word), text)
     first = said[0]
     how, kind = _TIME.sub("", first["how"]), "job-ended"
     if "DUE TO TIME LIMIT" in how:
         how, kind = f"{how} (a check's limit: -S time_limit=30m)", "time-limit"
     text = f"the {first['what'].lower()} {first['id']} on {first['node']} was {how}"
-    return Observation(kind, text)
+    return Finding(kind, text)
 
 
-def ask(job: str) -> Observation:
+def ask(job: str) -> Finding:
     """Ask Slurm about a job; some time later it forgets it.
 
     Kinds are those of `cut_short`; empty where the state says nothing of the end.
     """
     done = machine.run(["scontrol", "show", "job", "--oneliner", job], PATIENCE)
     if done.fault:
-        return Observation("", f"Slurm cannot be asked about job {job}: {done.fault}")
+        return Finding("", f"Slurm cannot be asked about job {job}: {done.fault}")
     fields = dict(re.findall(r"(\w+)=(\S*)", done.out))
     state = fields.get("JobState", "no state")
     words = [state]
@@ -135,7 +135,7 @@ def ask(job: str) -> Observation:
         words.append(f"({fields['Reason']})")
     if fields.get("NodeList", "(null)") not in ("", "(null)"):
         words.append(f"on {fields['NodeList']}")
-    return Observation(_kind(state), f"of job {job} Slurm says: {' '.join(words)}")
+    return Finding(_kind(state), f"of job {job} Slurm says: {' '.join(words)}")
 
 
 def _kind(state: str) -> str:

@@ -1,19 +1,23 @@
 """All pairs of the nodes of a job: what was measured, as a case stores it, and what came of it."""
 
+from collections.abc import Sequence
+from zlib import crc32
+
 import numpy as np
 from msgspec import Struct
 
+from acceptance.core.findings import Finding
 from acceptance.core.pairs import INSIDE, UNITS, PairMatrix
 from acceptance.core.text import natural, plural, shortened
 from acceptance.core.words import direction
 from acceptance.nodes.cables import QUANTITY, Ways
-from acceptance.nodes.culprits import FAILING, Culprit, Judgement, NodeValues, number_text
+from acceptance.nodes.culprits import Culprit, Judgement, NodeValues, number_text
 from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY
 
 #: The benchmark of the cases that measure all pairs.
 ALL_PAIRS = "patterns.all-pairs"
-#: Links that a line names.
-_SHOWN = 3
+#: Links that a line names, and characters of names of nodes in an id.
+_SHOWN, _LONGEST = 3, 60
 
 
 class AllPairs(Struct, frozen=True):
@@ -151,69 +155,43 @@ class AllPairs(Struct, frozen=True):
         return [each.text for each in self.culprits if each.kind == NOT_JUDGED]
 
 
-class PairFinding(Struct, frozen=True):
-    """A culprit among the nodes of a partition, as verdict, protocol and alerts have findings."""
+def finding_of(culprit: Culprit, place: str, environment: str) -> Finding:
+    """Return a culprit among the nodes of a partition; its id has who it is, and no number.
 
-    place: str
-    environment: str
-    culprit: Culprit
+    `what` names the quantity, as a later comparison has to have it in order to end an alert.
+    """
+    ends, others = culprit.nodes, culprit.others
+    path = culprit.kind in (WAY, ONE_WAY, FAILED) and len(ends) + len(others) == 2
+    between = "paths" if path else "cables" if culprit.kind == CABLE else ""
+    return Finding(
+        culprit.kind, f"{place}: {culprit.text}", culprit.fails,
+        # Of a cable these are the ports at its ends.
+        nodes=() if culprit.kind == CABLE else (*ends, *others),
+        device=culprit.subject or "all pairs",
+        what=compared_pairs(environment, culprit.quantity, between),
+        found=culprit.text, expected=_expected(culprit), severity=culprit.severity,
+        place=(place, *map(_in_id, (ends, others)), environment, culprit.quantity),
+        source=f"all pairs of nodes, {place}+{environment}",
+    )  # fmt: skip
 
-    @property
-    def kind(self) -> str:
-        """Return the culprit's."""
-        return self.culprit.kind
 
-    @property
-    def nodes(self) -> tuple[str, ...]:
-        """Return all nodes that are concerned."""
-        return (*self.culprit.nodes, *self.culprit.others)
+def _in_id(names: Sequence[str]) -> str:
+    """Return names as they are, or of many the first one and what tells them from others."""
+    text = ",".join(names)
+    return text if len(text) <= _LONGEST else (
+        f"{names[0]}+{len(names) - 1}-{crc32(text.encode()):08x}"
+    )  # fmt: skip
 
-    @property
-    def fails(self) -> bool:
-        """Tell whether a verdict is red because of it."""
-        return self.kind in FAILING
 
-    @property
-    def severity(self) -> str:
-        """Return how bad it is."""
-        return self.culprit.severity
-
-    @property
-    def about(self) -> tuple[str, ...]:
-        """Return what names it on every run the same."""
-        return (self.place, "all-pairs", *self.nodes)
-
-    @property
-    def compared(self) -> str:
-        """Name the quantity, as a later comparison has to have it in order to end an alert."""
-        what = "paths" if self.is_of_path else "cables" if self.kind == CABLE else ""
-        return compared_pairs(self.environment, self.culprit.quantity, what)
-
-    @property
-    def is_of_path(self) -> bool:
-        """Tell whether it blames what is between two nodes."""
-        return self.kind in (WAY, ONE_WAY, FAILED) and len(self.nodes) == 2
-
-    @property
-    def reason(self) -> str:
-        """Say what is to blame."""
-        return self.culprit.subject or "all pairs"
-
-    @property
-    def expected(self) -> str:
-        """Say what good pairs have."""
-        median, unit = self.culprit.median, self.culprit.unit
-        if median is None:
-            return "a value of each pair"
-        about = "at most about" if direction(unit) == "lower" else "at least about"
-        alike = "good pairs of the same distance"
-        if self.culprit.quantity in INSIDE.values():
-            alike = "good nodes inside"
-        return f"{about} {number_text(median)} {unit}, as {alike}"
-
-    def __str__(self) -> str:
-        """Return the sentence that a verdict shows."""
-        return f"{self.place}: {self.culprit.text}"
+def _expected(culprit: Culprit) -> str:
+    """Say what good pairs have."""
+    median, unit = culprit.median, culprit.unit
+    if median is None:
+        return "a value of each pair"
+    about = "at most about" if direction(unit) == "lower" else "at least about"
+    inside = culprit.quantity in INSIDE.values()
+    alike = "good nodes inside" if inside else "good pairs of the same distance"
+    return f"{about} {number_text(median)} {unit}, as {alike}"
 
 
 def compared_pairs(environment: str, quantity: str, what: str = "") -> str:

@@ -11,7 +11,7 @@ from enum import Enum
 from itertools import groupby
 from typing import NamedTuple
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.text import natural, plural
 from acceptance.fabric import view
 from acceptance.fabric.topology import Link, Topology, level_name
@@ -58,7 +58,7 @@ class Row:
     """A line of the table: what was seen (`seen`), its mark if it has one, and what to do."""
 
     number: int
-    seen: Observation
+    seen: Finding
     trouble: Trouble | None
     since: str
     remedy: str
@@ -71,14 +71,14 @@ class Row:
         return " ".join(filter(None, (self.seen.what, self.seen.found)))
 
 
-def rows_of(seen: Iterable[Observation], since: Mapping[str, str]) -> list[Row]:
+def rows_of(seen: Iterable[Finding], since: Mapping[str, str]) -> list[Row]:
     """Return the rows of all that was seen, what fails first, then what has a mark.
 
     `since`: what `view.key_of` names -> when it was seen first (ISO 8601).
     """
     order = [*Trouble]
 
-    def rank(each: Observation) -> tuple[bool, int, str, str]:
+    def rank(each: Finding) -> tuple[bool, int, str, str]:
         trouble = _TROUBLES.get(each.kind)
         place = len(order) if trouble is None else order.index(trouble)
         return not each.fails, place, each.kind, each.device

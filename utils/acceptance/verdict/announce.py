@@ -1,6 +1,7 @@
-"""Alerts of what is wrong in a run by itself: one for each faulty node, benchmark, or problem.
+"""Alerts of what is wrong in a run by itself: a finding that fails is an alert, grouped by place.
 
-Three hundred nodes behind one broken switch are one alert. Who reads it asks the gate for the rest.
+The place is a faulty node, a link, a benchmark, or the run. Three hundred nodes behind one broken
+switch are one alert. Who reads it asks the gate for the rest.
 """
 
 import hashlib
@@ -9,10 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from msgspec.structs import replace
 
 from acceptance.alerts import Alert, alert
+from acceptance.core.findings import Finding
+from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.nodes import FAILING, PairFinding
-from acceptance.verdict.model import CaseResult, Problem, Status, Verdict
+from acceptance.fabric.view.kinds import said
+from acceptance.verdict.model import CaseResult, Status, Verdict
 from acceptance.verdict.nodes import PartitionNodes, short_names
 
 #: New alerts of a partition beyond which one stands for all of them.
@@ -21,6 +24,8 @@ MOST = 10
 _FABRIC = "fabric"
 #: What of an alert names things that it is about.
 _CONCERNED = ("nodes", "cases", "compared")
+#: Kinds of what a case fails for that is told of the node where it was seen.
+_AT_A_NODE = {"no-bytes", *OF_LINKS, *OF_CABLES}
 #: Characters of what an alert says.
 _LONGEST = 300
 
@@ -31,23 +36,25 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
     `known` are the alerts that are open: what is still wrong keeps its id and its beginning.
     """
     opened = {each.id: each for each in known}
-    failing = {case.place: case for case in verdict.cases}
-    failing |= {case.place: case for case in verdict.cases if not case.passed}
+    cases = {case.place: case for case in verdict.cases}
+    cases |= {case.place: case for case in verdict.cases if not case.passed}
     alerts: dict[str, Alert] = {}
     of_problem: dict[int, list[str]] = {}
     for number, problem in enumerate(verdict.problems):
-        if not problem.alerts and problem.rule.sent:
-            found = [*_of_problem(problem, failing, verdict)]
-            for each in found:
-                alerts[each.id] = _joined(alerts.get(each.id, each), each)
-            if not problem.rule.unmeasured or _failures_behind(problem, verdict):
-                of_problem[number] = [each.id for each in found]
+        if problem.alerts or not problem.row.sent:
+            continue
+        behind = _failures_behind(problem, verdict)
+        found = [each for one in behind or [problem] for each in _of_problem(one, cases, verdict)]
+        for each in found:
+            alerts[each.id] = _joined(alerts.get(each.id, each), each)
+        if behind or not problem.row.unmeasured:
+            of_problem[number] = [each.id for each in found]
     alerts |= {each.id: each for each in _away(verdict)}
     for key in alerts.keys() & opened.keys():
         alerts[key] = replace(alerts[key], since=opened[key].since)
-    told_by = _summed_up(alerts, opened)
+    told_by = _summed_up(verdict, alerts, opened)
     for number, keys in of_problem.items():
-        ids = tuple(dict.fromkeys(told_by[key].id for key in keys))
+        ids = _once(told_by[key].id for key in keys)
         verdict.problems[number] = replace(verdict.problems[number], alerts=ids)
     verdict.alerts += {each.id: each for each in told_by.values()}.values()
 
@@ -55,110 +62,123 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
 def _away(verdict: Verdict) -> Iterator[Alert]:
     """Yield an alert of each node that Slurm gives no jobs, with its reason."""
     for place, entry in verdict.nodes.items():
-        system, _, partition = place.partition(":")
         for node, why in entry.not_up.items():
-            about, since = (system, partition, "", node), verdict.time or verdict.given
-            yield _alert(alert.AWAY, about, since, why, nodes=[node])
+            yield _alert(verdict, alert.AWAY, place, node, why, nodes=[node])
 
 
-def _failures_behind(problem: Problem, verdict: Verdict) -> list[Problem]:
+def _failures_behind(problem: Finding, verdict: Verdict) -> list[Finding]:
     """Return the failures of all cases of suites that measured nothing: they have alerts.
 
     They are none where a case was skipped, say: then nobody knows why nothing was measured.
     """
     if problem.kind != "nothing-measured":
         return []
-    if {case.result for case in verdict.cases if case.suite in problem.about} != {"fail"}:
+    if {case.result for case in verdict.cases if case.suite in problem.place} != {"fail"}:
         return []
     return [each for each in verdict.problems if each.kind == "case-failed"]
 
 
 def _of_problem(
-    problem: Problem, failing: Mapping[str, CaseResult], verdict: Verdict
+    problem: Finding, cases: Mapping[str, CaseResult], verdict: Verdict
 ) -> Iterator[Alert]:
-    """Yield alerts of the nodes whose links failed a case, of a benchmark, or of the problem."""
-    since = verdict.time or verdict.given
-    case = failing.get(problem.about[0]) if problem.about else None
-    if behind := _failures_behind(problem, verdict):
+    """Yield the alerts of a problem: of what is behind it where a case failed, else of itself."""
+    case = cases.get(problem.place[0]) if problem.place else None
+    if problem.kind in OF_PAIRS:
+        yield _of_finding(problem, problem.place[0], verdict)
+    elif case is None or problem.row.unmeasured:
+        kind = alert.UNMEASURED if problem.row.unmeasured else alert.FAILURE
+        about = " ".join((problem.kind, *problem.place))
+        yield _alert(verdict, kind, verdict.system, about, problem.text, sort=verdict.sort)
+    elif behind := _behind(problem, case, verdict):
         for each in behind:
-            yield from _of_problem(each, failing, verdict)
-    elif problem.kind in FAILING:
-        for finding in verdict.nodes[problem.about[0]].findings:
-            if (finding.kind, finding.about) == (problem.kind, problem.about):
-                yield _of_pairs(finding, since)
-    elif case is None or problem.rule.unmeasured:
-        kind = alert.UNMEASURED if problem.rule.unmeasured else alert.FAILURE
-        place = (verdict.system, "", "", " ".join((problem.kind, *problem.about)))
-        yield _alert(kind, place, since, problem.message, sort=verdict.sort)
+            yield _of_finding(each, case.where.partition("+")[0], verdict)
     else:
-        yield from _of_case(problem, case, verdict)
+        check, text = case.benchmark or case.name, problem.text.removeprefix(f"{case.place}: ")
+        if problem.kind != "case-failed":
+            check += f" {problem.kind}"
+        yield _alert(
+            verdict, alert.FAILURE, case.where, check, text, cases=[case.place], nodes=case.nodes
+        )
 
 
-def _of_case(problem: Problem, case: CaseResult, verdict: Verdict) -> Iterator[Alert]:
-    """Yield alerts of what a case failed for, or of the case where that is not known."""
-    since, failed = verdict.time or verdict.given, problem.kind == "case-failed"
-    where, _, environ = case.where.partition("+")
-    system, _, partition = where.partition(":")
-    if failed and case.culprits:
-        for each in verdict.nodes[where].findings:
-            if each.fails and each.environment == environ:
-                yield _of_pairs(each, since)
-    elif failed and case.fabric:
-        for what, text in case.fabric.items():
-            place = (system, partition, "", what)
-            yield _alert(alert.FAILURE, place, since, text, compared=[_FABRIC])
-    elif failed and case.faults:
-        for node, text in case.faults.items():
-            place, text = (system, partition, "", node), text.removeprefix(f"{node}: ")
-            yield _alert(alert.NODE, place, since, text, nodes=[node])
+def _behind(problem: Finding, case: CaseResult, verdict: Verdict) -> Sequence[Finding]:
+    """Return what a case failed for: its nodes, the whole fabric, or links; none: itself.
+
+    What is wrong at one place of the fabric is one finding.
+    """
+    if problem.kind != "case-failed":
+        return ()
+    if case.culprits:
+        found = verdict.nodes[case.where.partition("+")[0]].findings
+        source = f"all pairs of nodes, {case.where}"
+        return [each for each in found if each.fails and each.source == source]
+    failing = [each for each in case.findings if each.fails]
+    of_fabric = [each for each in failing if each.kind in OF_FABRICS]
+    places: dict[str, list[Finding]] = {}
+    for each in of_fabric or [each for each in failing if each.kind in _AT_A_NODE]:
+        places.setdefault(each.device if of_fabric else each.node, []).append(each)
+    if of_fabric:
+        return [replace(here[0], text="; ".join(map(said, here))) for here in places.values()]
+    return [here[0] for here in places.values()]
+
+
+def _of_finding(finding: Finding, where: str, verdict: Verdict) -> Alert:
+    """Return the alert of nodes, of a link of the whole fabric, or of the links of a node."""
+    kind, nodes, compared = alert.FAILURE, finding.nodes, [finding.what]
+    check, text = finding.device, finding.text
+    if finding.kind in OF_PAIRS:
+        # Of a cable these are the ports at its ends.
+        nodes = nodes or tuple(finding.device.split(" - "))
+        check = " ".join((finding.kind, "all-pairs", *nodes))
+    elif finding.kind in OF_FABRICS:
+        nodes, compared = (), [_FABRIC]
     else:
-        check = case.benchmark or case.name
-        place = (system, partition, environ, check if failed else f"{check} {problem.kind}")
-        text = problem.message.removeprefix(f"{case.place}: ")
-        yield _alert(alert.FAILURE, place, since, text, cases=[case.place], nodes=case.nodes)
-
-
-def _of_pairs(finding: PairFinding, since: str) -> Alert:
-    """Return the alert of a culprit of all pairs."""
-    where, *what = finding.about
-    system, _, partition = where.partition(":")
-    place = (system, partition, "", " ".join((finding.kind, *what)))
-    nodes, compared = finding.nodes, [finding.compared]
-    return _alert(alert.FAILURE, place, since, str(finding), nodes=nodes, compared=compared)
+        kind, check, compared = alert.NODE, finding.node, []
+        text = text.removeprefix(f"{check}: ")
+    return _alert(verdict, kind, where, check, text, nodes=nodes, compared=compared)
 
 
 def _alert(
+    verdict: Verdict,
     kind: str,
-    place: tuple[str, str, str, str],
-    since: str,
+    where: str,
+    check: str,
     text: str,
     *,
+    nodes: Iterable[str] = (),
+    cases: Iterable[str] = (),
+    compared: Iterable[str] = (),
     parts: Sequence[str] = (),
     sort: str = "",
-    **concerned: Sequence[str],
 ) -> Alert:
     """Return an alert whose id is that of its kind, its place, its parts and its sort.
 
-    `concerned` are its nodes, its cases, and what is compared.
+    `where` is `system:partition+environ` or its beginning.
     """
-    words = "\0".join((kind, *place, *sorted(parts), sort))
-    system, partition, environ, check = place
+    place, _, environ = where.partition("+")
+    system, _, partition = place.partition(":")
+    words = "\0".join((kind, system, partition, environ, check, *sorted(parts), sort))
     return Alert(
         id=hashlib.sha256(words.encode()).hexdigest()[:12], kind=kind, system=system,
-        partition=partition, environ=environ, check=check, metric="", unit="", direction=None,
-        before=None, after=None, change=None, since=since, confidence=1.0, cause="",
-        text=one_line(text)[:_LONGEST], parts=tuple(parts), sort=sort,
-        **{name: tuple(dict.fromkeys(each)) for name, each in concerned.items()},
+        partition=partition, environ=environ, check=check, since=verdict.time or verdict.given,
+        text=one_line(text)[:_LONGEST], nodes=_once(nodes), cases=_once(cases),
+        compared=_once(compared), parts=(*parts,), sort=sort,
     )  # fmt: skip
+
+
+def _once(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
 
 
 def _joined(first: Alert, second: Alert) -> Alert:
     """Return an alert of the same thing with what both of them show."""
     both = {name: (*getattr(first, name), *getattr(second, name)) for name in _CONCERNED}
-    return replace(first, **{name: tuple(dict.fromkeys(each)) for name, each in both.items()})
+    return replace(first, **{name: _once(each) for name, each in both.items()})
 
 
-def _summed_up(alerts: Mapping[str, Alert], opened: Mapping[str, Alert]) -> dict[str, Alert]:
+def _summed_up(
+    verdict: Verdict, alerts: Mapping[str, Alert], opened: Mapping[str, Alert]
+) -> dict[str, Alert]:
     """Return id -> the alert that tells it: its own, or one for very many of a partition.
 
     What has an alert of its own keeps it; what a summary has told stays in it, as long as it lasts.
@@ -167,7 +187,7 @@ def _summed_up(alerts: Mapping[str, Alert], opened: Mapping[str, Alert]) -> dict
     for summary in opened.values():
         parts = [key for key in summary.parts if key in alerts and key not in opened]
         if parts:
-            again = _summary([alerts[key] for key in parts])
+            again = _summary(verdict, [alerts[key] for key in parts])
             again = replace(again, id=summary.id, since=summary.since, parts=summary.parts)
             told_by |= dict.fromkeys(parts, again)
     new: dict[tuple[str, str], list[Alert]] = {}
@@ -176,16 +196,17 @@ def _summed_up(alerts: Mapping[str, Alert], opened: Mapping[str, Alert]) -> dict
             new.setdefault((each.system, each.partition), []).append(each)
     for members in new.values():
         if len(members) > MOST:
-            told_by |= dict.fromkeys((each.id for each in members), _summary(members))
+            told_by |= dict.fromkeys((each.id for each in members), _summary(verdict, members))
     return told_by
 
 
-def _summary(members: Sequence[Alert]) -> Alert:
+def _summary(verdict: Verdict, members: Sequence[Alert]) -> Alert:
     first = members[0]
     return _alert(
+        verdict,
         alert.MANY,
-        (first.system, first.partition, "", plural(len(members), "failure")),
-        first.since,
+        f"{first.system}:{first.partition}",
+        plural(len(members), "failure"),
         f"{shortened(each.check for each in members)}; of {first.check}: {first.text}",
         parts=[each.id for each in members],
         sort=first.sort,

@@ -7,6 +7,7 @@ from acceptance import references
 from acceptance.core.words import is_measured, split_metric
 from acceptance.ledger import Case, Metric
 from acceptance.references import Library, Reference, ReferenceFault
+from acceptance.verdict.case_findings import text_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
 
@@ -29,7 +30,7 @@ def compare_with_baselines(verdict: Verdict, evidence: Evidence) -> None:
 
 
 def _judge(verdict: Verdict, case: Case, library: Library) -> None:
-    place = f"{case.name} @{case.where}"
+    place = text_of(case)
     perfvalues: dict[str, Sequence[Any]] = {}
     citations: dict[str, str] = {}
     for metric in case.metrics:

@@ -9,16 +9,15 @@ from acceptance.core.kinds import OF_FABRICS
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import is_measured
 from acceptance.fabric.link_check import STANDING
-from acceptance.fabric.view import kinds
+from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Session
 from acceptance.machine import slurm_jobs
-from acceptance.nodes import FAILING
 from acceptance.rfm import LoggedRun
+from acceptance.verdict.case_findings import LEFT_OUT, is_of_culprits, of_case, text_of
 from acceptance.verdict.model import (
     ABORTED,
     COUNTED,
     EXPECTED,
-    LEFT_OUT,
     UNFINISHED,
     CaseResult,
     SuiteUse,
@@ -44,15 +43,15 @@ def judge_cases(verdict: Verdict, session: Session, run: LoggedRun | None = None
     _count(verdict, session.cases)
     files = (Path(case.filename).name for case in tests if case.filename)
     verdict.check_files = sorted({*verdict.check_files, *files})
-    passed_later = {_place(case) for case in tests if case.run_index and case.passed}
-    verdict.cases += (_result(case, run) for case in session.cases)
+    passed_later = {text_of(case) for case in tests if case.run_index and case.passed}
+    verdict.cases += (result_of(case, run) for case in session.cases)
     simulators = (case.simulated for case in tests if case.simulated)
     verdict.simulators = sorted({*verdict.simulators, *simulators})
     for case in session.cases:
         if case.result == EXPECTED:
             _note_expected(verdict, case)
         elif case.result not in COUNTED:
-            _fail_case(verdict, case, _place(case) in passed_later)
+            _fail_case(verdict, case, text_of(case) in passed_later)
         elif case.passed and not case.fixture and not _is_functional(case, unread):
             _judge_metrics(verdict, case)
     _count_metrics(verdict, tests)
@@ -72,20 +71,16 @@ def _count(verdict: Verdict, cases: Sequence[Case]) -> None:
     counted: dict[str, str] = {}
     for case in cases:
         field = COUNTED[case.result][0] if case.result in COUNTED else "failed"
-        if counted.get(_place(case)) != "failed":
-            counted[_place(case)] = field
+        if counted.get(text_of(case)) != "failed":
+            counted[text_of(case)] = field
     for field in counted.values():
         setattr(verdict, field, getattr(verdict, field) + 1)
-    verdict.builds += len({_place(case) for case in cases if case.fixture})
-
-
-def _place(case: Case) -> str:
-    return f"{case.name} @{case.where}"
+    verdict.builds += len({text_of(case) for case in cases if case.fixture})
 
 
 def _is_functional(case: Case, unread: Collection[str]) -> bool:
     """Tell whether a case promises no metric: a site's own, that declares none to ReFrame."""
-    return case.plain and not (case.metrics or case.declared or _place(case) in unread)
+    return case.plain and not (case.metrics or case.declared or text_of(case) in unread)
 
 
 def only_functional(cases: Iterable[Case], unread: Collection[str]) -> bool:
@@ -95,15 +90,8 @@ def only_functional(cases: Iterable[Case], unread: Collection[str]) -> bool:
     return functional and any(case.result in ("pass", "fail") for case in tests)
 
 
-def _result(case: Case, run: LoggedRun | None) -> CaseResult:
-    faults: dict[str, str] = {}
-    fabric: dict[str, str] = {}
-    for finding in case.findings:
-        if finding.fails and finding.kind in OF_FABRICS:
-            told = fabric.get(finding.device)
-            fabric[finding.device] = "; ".join(filter(None, (told, kinds.said(finding))))
-        elif finding.fails and finding.node and finding.kind not in FAILING:
-            faults.setdefault(finding.node, finding.text)
+def result_of(case: Case, run: LoggedRun | None = None) -> CaseResult:
+    """Return what became of a case; `run` is what ReFrame's log has of it."""
     return CaseResult(
         where=case.where,
         name=case.name,
@@ -113,10 +101,9 @@ def _result(case: Case, run: LoggedRun | None) -> CaseResult:
         reason="" if case.passed else _skip_reason(case, run) or " ".join(case.fail_reason.split()),
         seconds=case.seconds,
         nodes=case.nodes,
-        faults=faults,
-        fabric=fabric,
         measured=any(is_measured(metric.value) for metric in case.metrics),
-        culprits=of_culprits(case),
+        culprits=is_of_culprits(case),
+        findings=of_case(case),
     )
 
 
@@ -129,23 +116,17 @@ def _skip_reason(case: Case, run: LoggedRun | None) -> str:
     return ""
 
 
-def of_culprits(case: Case) -> bool:
-    """Tell whether all that failed a case is told as findings of nodes."""
-    kinds = {each.kind for each in case.findings if each.fails}
-    return bool(case.all_pairs and kinds) and kinds <= {*FAILING}
-
-
 def _note_expected(verdict: Verdict, case: Case) -> None:
     reason = " ".join(case.fail_reason.split())
     because = f": {reason}" if reason else ""
-    verdict.notes.append(f"failed, as its check expects: {_place(case)}{because}")
+    verdict.notes.append(f"failed, as its check expects: {text_of(case)}{because}")
 
 
 def _fail_case(verdict: Verdict, case: Case, passed_later: bool) -> None:
     again = " (passed when it was repeated; a repetition turns no failure green)" * passed_later
     reason = " ".join(case.fail_reason.split())
-    text = f"{_place(case)}: {case.result} in {case.fail_phase or 'no phase'}{again}: {reason}"
-    verdict.fail("case-failed", text, _place(case))
+    text = f"{text_of(case)}: {case.result} in {case.fail_phase or 'no phase'}{again}: {reason}"
+    verdict.fail("case-failed", text, text_of(case))
 
 
 def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
@@ -162,19 +143,19 @@ def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
         first = aborted[0]
         verdict.fail(
             "unfinished",
-            f"{plural(len(aborted), 'case')} aborted, the first one {_place(first)}: "
+            f"{plural(len(aborted), 'case')} aborted, the first one {text_of(first)}: "
             f"{' '.join(first.fail_reason.split())}",
         )
     if unfinished := [case for case in cases if case.result == UNFINISHED]:
         verdict.fail(
             "unfinished",
             f"{len(unfinished)} cases had begun, or waited, when ReFrame stopped, the first one "
-            f"{_place(unfinished[0])}; their jobs may still be in the queue",
+            f"{text_of(unfinished[0])}; their jobs may still be in the queue",
         )
 
 
 def _judge_metrics(verdict: Verdict, case: Case) -> None:
-    measured, place = {metric.name for metric in case.metrics}, _place(case)
+    measured, place = {metric.name for metric in case.metrics}, text_of(case)
     if missing := [name for name in case.declared if name not in measured]:
         text = f"{place}: passed without {', '.join(missing)}"
         verdict.fail("missing-metrics", text, place)
@@ -207,7 +188,7 @@ def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
 def _note_fabric(verdict: Verdict, cases: Iterable[Case]) -> None:
     """Tell what the whole fabric showed beside what fails, and what there is of it."""
     for case in cases:
-        if case.benchmark == kinds.BENCHMARK:
+        if case.benchmark == VIEW:
             said = case.provenance.get("fabric", "") if case.metrics else ""
             told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
             verdict.fabric[f"{case.system}:{case.partition}"] = told

@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from msgspec import structs
+
 from acceptance import ledger
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
@@ -23,7 +25,7 @@ from acceptance.verdict.counters import note_counters
 from acceptance.verdict.evidence import Evidence, Run
 from acceptance.verdict.guidelines import compare_with_guidelines
 from acceptance.verdict.history import compare_with_history, judged_history, tell_gone
-from acceptance.verdict.model import Status, Unselected, Verdict
+from acceptance.verdict.model import Status, Verdict
 from acceptance.verdict.nodes import Nodes, stated_nodes
 from acceptance.verdict.remeasure import Repetition
 from acceptance.verdict.session import judge_run, judge_stored
@@ -175,7 +177,7 @@ def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:
         cases.update(case.name for case in again.cases)
         verdict.cases += again.cases
         for problem in again.problems:
-            verdict.fail(problem.kind, f"when measured again: {problem.message}", *problem.about)
+            verdict.add(structs.replace(problem, text=f"when measured again: {problem.text}"))
     if runs:
         evidence.past = ledger.of(workspace, past.results)
         verdict.notes.append(
@@ -195,26 +197,20 @@ def judge_whole(verdict: Verdict, run: Run) -> None:
     verdict.problems = [
         problem
         for problem in verdict.problems
-        if not (problem.about and problem.kind == "no-cases" and beside_links)
+        if not (problem.place and problem.kind == "no-cases" and beside_links)
         and not (
-            problem.about and problem.kind == "nothing-measured" and measured >= {*problem.about}
+            problem.place and problem.kind == "nothing-measured" and measured >= {*problem.place}
         )
     ]
     if run.without_suite:
         coverage.fail_without_suite(verdict)
     for step, state in run.not_run.items():
         verdict.fail("step-not-run", f"the step {step} is {state}", step)
-    verdict.not_selected = _never_selected(verdict)
+    # A file that no step selected was left out last by its own: the links before it have a mode
+    # which leaves out all other files.
+    said = {each.name for each in verdict.unprovided} | {*verdict.check_files}
+    left_out = sorted(verdict.not_selected.items())
+    verdict.not_selected = {check: options for check, options in left_out if check not in said}
     verdict.notes = [*dict.fromkeys(verdict.notes)]
     if verdict.status != Status.CANNOT_JUDGE:
         verdict.status = Status.FAILED if verdict.problems else Status.PASSED
-
-
-def _never_selected(verdict: Verdict) -> list[Unselected]:
-    """Return the check files that no run selected, each once, with what left it out last.
-
-    That is its own step: the links before it have a mode which leaves out all other files.
-    """
-    said = {each.name for each in verdict.unprovided} | {*verdict.check_files}
-    last = {each.check: each for each in verdict.not_selected if each.check not in said}
-    return [last[check] for check in sorted(last)]

@@ -4,9 +4,9 @@ They fail nothing: what a link loses during the cases of a run fails these.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
 from datetime import datetime
 
+from acceptance.core.findings import Finding
 from acceptance.fabric.link_check import STANDING
 from acceptance.ledger import Case, Ledger, ResultsFault, Session
 from acceptance.verdict.evidence import Evidence
@@ -21,44 +21,6 @@ _READINGS = 200
 LINK_CHECK = "LinkCheck"
 
 
-@dataclass(frozen=True)
-class StandingCounter:
-    """A counter of errors above zero. Times are in s since the epoch.
-
-    `before` is what it was at the last reading, `days` before this one; both are None where there
-    was none. `since` is the time of the earliest reading that had the same value; 0 where it is
-    another one than before.
-    """
-
-    system: str
-    partition: str
-    node: str
-    device: str
-    counter: str
-    value: int
-    before: int | None = None
-    days: float | None = None
-    since: float = 0.0
-
-    @property
-    def change(self) -> str:
-        """Say what became of it since the last reading."""
-        if self.before is None or self.days is None:
-            return "first reading"
-        ago = f"{self.days:.1f} days"
-        if self.value < self.before:
-            return f"counter was reset: {self.before} before, in {ago}"
-        if self.value > self.before:
-            return f"+{self.value - self.before} in {ago}"
-        return f"no more since {datetime.fromtimestamp(self.since).astimezone():%Y-%m-%d}"
-
-    @property
-    def text(self) -> str:
-        """Return a line: `node1 mlx5_0/1: link_downed stands at 7 (+3 in 2.0 days)`."""
-        place = f"{self.node} {self.device}"
-        return f"{place}: {self.counter} stands at {self.value} ({self.change})"
-
-
 def note_counters(verdict: Verdict, evidence: Evidence) -> None:
     """Add the counters of errors that stand above zero."""
     try:
@@ -70,12 +32,14 @@ def note_counters(verdict: Verdict, evidence: Evidence) -> None:
     except ResultsFault as err:
         verdict.fail("unreadable-database", str(err), str(evidence.past.results))
         return
-    verdict.counters += [{**asdict(counter), "text": counter.text} for counter in found]
+    verdict.findings += found
     verdict.notes += [f"links: {counter.text}" for counter in found]
 
 
-def standing_counters(past: Ledger, session: Session) -> list[StandingCounter]:
+def standing_counters(past: Ledger, session: Session) -> list[Finding]:
     """Return the counters that stand in a session, compared with earlier ones.
+
+    Their texts are `node1 mlx5_0/1: link_downed stands at 7 (+3 in 2.0 days)`.
 
     Raises ResultsFault when that cannot be read.
     """
@@ -100,10 +64,31 @@ def standing_counters(past: Ledger, session: Session) -> list[StandingCounter]:
                 unsettled.remove(key)
     found = []
     for key, value in current.items():
-        before, time = last.get(key, (None, None))
-        days = None if time is None else (session.end - time) / _DAY
-        found.append(StandingCounter(*key, value, before, days, since.get(key, 0.0)))
+        _, _, *place = key
+        change = "first reading"
+        if key in last:
+            before, time = last[key]
+            change = _change(value, before, (session.end - time) / _DAY, since.get(key, 0.0))
+        node, device, counter = place
+        found.append(Finding(
+            STANDING, f"{node} {device}: {counter} stands at {value} ({change})", nodes=(node,),
+            device=device, what=counter, found=f"{value} ({change})", expected="0",
+            place=(*place,), source="link check",
+        ))  # fmt: skip
     return found
+
+
+def _change(value: int, before: int, days: float, since: float) -> str:
+    """Say what became of a counter in the days since its last reading.
+
+    `since` is the time of the earliest reading that had the same value (s since the epoch).
+    """
+    ago = f"{days:.1f} days"
+    if value < before:
+        return f"counter was reset: {before} before, in {ago}"
+    if value > before:
+        return f"+{value - before} in {ago}"
+    return f"no more since {datetime.fromtimestamp(since).astimezone():%Y-%m-%d}"
 
 
 def _standing(case: Case) -> Iterator[tuple[_Key, int]]:

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from acceptance import references
+from acceptance.core.findings import Finding
+from acceptance.core.kinds import MINOR, OF_PAIRS
 from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
@@ -17,9 +20,10 @@ from acceptance.nodes import ALL_PAIRS
 from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
 from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
+from acceptance.verdict.case_findings import text_of
 from acceptance.verdict.evidence import Evidence
-from acceptance.verdict.model import Unselected, Verdict
-from acceptance.verdict.nodes import SHOWN, Nodes, Paired, PartitionNodes, place_of
+from acceptance.verdict.model import Verdict
+from acceptance.verdict.nodes import SHOWN, SLURM, Nodes, Paired, PartitionNodes, place_of
 
 #: What gives the cases of the link check.
 LINK_SUITE = "fabric"
@@ -28,6 +32,10 @@ _NO_CASE = (
     "no case measured all of its pairs (checks/all_pairs.py): that takes an environment with the "
     "feature patterns, which an mpicc provides, and ranks that say where they stand"
 )
+
+
+#: Kinds of findings that fail where every node is to be measured.
+_OF_EVERY = ("not-benchmarked", "node-absent")
 
 
 def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -> None:
@@ -51,7 +59,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
             unprovided.append(NoCase(path.name, text, RESUME))
         elif not places:
-            verdict.not_selected.append(Unselected(path.name, " ".join(run.filters)))
+            verdict.not_selected[path.name] = " ".join(run.filters)
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
     verdict.notes = [note for note in verdict.notes if note != told]
     provided = any(each.promised for each in reasons) or any(c.suite in SUITES for c in cases)
@@ -136,9 +144,17 @@ def note_links(verdict: Verdict, evidence: Evidence) -> None:
             if (system["name"], part["name"]) not in partitions:
                 continue
             if reason := not_judged(extras):
-                verdict.links_not_judged[place] = reason
+                verdict.add(Finding(
+                    "links-not-judged", f"{place}: not judged: {reason}", found=reason,
+                    what=f"links of {place}", expected="a stated rate", place=(place,),
+                    source="gate",
+                ))  # fmt: skip
             if (reason := not_viewed(extras)) and not viewed:
-                verdict.fabric_not_viewed[place] = reason
+                verdict.add(Finding(
+                    "fabric-not-looked", f"{place}: the fabric was not looked at: {reason}",
+                    found=reason, what=f"fabric of {place}", place=(place,), source="gate",
+                    expected="all switches and cables looked at", severity=MINOR,
+                ))  # fmt: skip
 
 
 def fail_without_suite(verdict: Verdict) -> None:
@@ -171,37 +187,44 @@ def _chosen_partition(run: LoggedRun) -> str:
 
 
 def judge_nodes(verdict: Verdict, cases: Sequence[Case], known: Nodes) -> None:
-    """Add the nodes of these cases, and fail for those that are slow or, if asked, missing."""
+    """Add the nodes of these cases, and fail for those that are slow or, if asked, missing.
+
+    Where `every` node counts, in an acceptance, one that is not up fails, too. Elsewhere the line
+    of the nodes tells it.
+    """
     places = {place_of(case) for case in cases if not case.fixture and case.nodes}
     for place in sorted(places | known.known.keys() | known.stated.keys()):
         here = [case for case in cases if place_of(case) == place]
-        verdict.nodes[place] = _covered(place, [case for case in here if case.metrics], known)
+        verdict.nodes[place] = _covered(place, here, known)
         _judge_pairs(verdict, verdict.nodes[place], here, known)
-    for place, nodes in verdict.nodes.items():
-        if known.every and nodes.missing:
-            text = f"{place}: {nodes.coverage_text}; {nodes.missing}"
-            verdict.fail("not-benchmarked", text, place)
+        for finding in verdict.nodes[place].findings:
+            if finding.fails or (known.every and finding.kind in _OF_EVERY):
+                verdict.add(replace(finding, fails=True))
+            elif finding.kind in OF_PAIRS:
+                verdict.notes.append(finding.text)
 
 
 def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
     slurm, limited = known.known.get(place), tuple(known.limited.get(place, ()))
     count = known.stated.get(place) if slurm is None else len(slurm)
     stated = "the facts of the partition" if count else ""
+    benchmarked, looked_at = set[str](), set[str]()
+    for case in (case for case in cases if case.benchmark != VIEW):
+        if case.suite != LINK_SUITE:
+            benchmarked.update(case.nodes if case.metrics else ())
+        elif case.metrics or any(finding.nodes for finding in case.findings):  # good or bad
+            looked_at.update((*case.nodes, node_of_case(case.name)))
     away = [x for x in slurm or () if not x.up and (not limited or x.name in limited)]
     return PartitionNodes(
         place,
         known=tuple(node.name for node in slurm or ()),
         count=count,
-        origin=stated if slurm is None else "Slurm",
+        origin=stated if slurm is None else SLURM,
         not_up={node.name: node.text.removeprefix(f"{node.name} is ") for node in away},
         limited=limited,
-        benchmarked=_names(case for case in cases if case.suite != LINK_SUITE),
-        looked_at=_names(c for c in cases if c.suite == LINK_SUITE and c.benchmark != VIEW),
+        benchmarked=tuple(sorted(benchmarked)),
+        looked_at=tuple(sorted(looked_at - {""})),
     )
-
-
-def _names(cases: Iterable[Case]) -> tuple[str, ...]:
-    return tuple(sorted({node for case in cases for node in case.nodes}))
 
 
 def _judge_pairs(
@@ -220,15 +243,10 @@ def _judge_pairs(
         try:
             nodes.all_pairs += (msgspec.convert(data, Paired),)
         except ValueError as err:
-            where = f"{case.name} @{case.where}"
+            where = text_of(case)
             text = f"{where}: what is stored of all pairs is malformed: {err}"
             verdict.fail("impossible-value", text, where)
             reason = "what is stored of it is malformed"
-    for finding in nodes.findings:
-        if finding.fails:
-            verdict.fail(finding.kind, str(finding), *finding.about)
-        else:
-            verdict.notes.append(str(finding))
     if nodes.all_pairs or nodes.count == 1 or len(nodes.limited) == 1:
         return
     nodes.not_paired = reason
@@ -241,30 +259,24 @@ def _judge_pairs(
 def judge_links(verdict: Verdict, evidence: Evidence) -> None:
     """Fail for the nodes that Slurm has, that are up, and whose links nobody looked at.
 
-    Where `every` node counts, one that is not up fails, too: in an acceptance. Elsewhere the line
-    of the nodes tells it. Of a partition that the operator has limited to some nodes only these are
-    judged.
+    Of a partition that the operator has limited to some nodes only these are judged.
     """
-    nodes, cases = evidence.nodes, evidence.cases
+    nodes = evidence.nodes
     _judge_distribution(verdict, evidence)
     for place, slurm in nodes.known.items():
         if (count := nodes.stated.get(place, 0)) > len(slurm):
             verdict.fail(
                 "nodes-unknown", f"{place} states {count} nodes, Slurm has {len(slurm)}", place
             )
-        limited = nodes.limited.get(place, ())
-        asked = [node for node in slurm if not limited or node.name in limited]
-        up = [node.name for node in asked if node.up]
-        seen = looked_at(case for case in cases if place_of(case) == place)
-        if missing := [name for name in up if name not in seen]:
+        entry = verdict.nodes[place]
+        up = [name for name in entry.limited or entry.known if name not in entry.not_up]
+        if missing := [name for name in up if name not in entry.looked_at]:
             verdict.fail(
                 "nodes-not-looked-at",
                 f"{place}: the links of {len(up) - len(missing)} of {len(up)} nodes that are up "
                 f"were looked at; not: {shortened(missing, SHOWN)}",
                 place,
             )
-        for node in (node for node in asked if nodes.every and not node.up):
-            verdict.fail("node-absent", f"{place}: {node.text}", place, node.name)
     if nodes.known and evidence.site:
         _tell_once(verdict, evidence.site.system(evidence.system or None))
 
@@ -288,7 +300,7 @@ def _judge_distribution(verdict: Verdict, evidence: Evidence) -> None:
                 f"only {len(seen)} of the {count} nodes of {partition} were looked "
                 "at; --distribute leaves out those that are not idle, --distribute=up those that "
                 "take no jobs, --distribute=all none",
-                partition,
+                place,
             )
 
 
@@ -300,14 +312,3 @@ def _tell_once(verdict: Verdict, system: Mapping[str, Any]) -> None:
         if (size := configured_size(part))
     }
     verdict.notes = [note for note in verdict.notes if note not in told]
-
-
-def looked_at(cases: Iterable[Case]) -> set[str]:
-    """Return the nodes whose links cases have looked at, good or bad."""
-    return {
-        node
-        for case in cases
-        if case.suite == LINK_SUITE and case.benchmark != VIEW
-        if case.metrics or any(finding.node for finding in case.findings)
-        for node in (*case.nodes, node_of_case(case.name))
-    }

@@ -1,9 +1,8 @@
 """What the guidelines find that every MPI satisfies: they need no reference."""
 
-from dataclasses import asdict
-from typing import Any
-
 from acceptance.core.extras import ExtrasFault
+from acceptance.core.findings import Finding
+from acceptance.core.kinds import MAJOR
 from acceptance.ledger import ResultsFault
 from acceptance.relations import guidelines
 from acceptance.verdict.evidence import Evidence
@@ -14,7 +13,7 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
     """Add what comes of the guidelines in each session, beside earlier ones."""
     if evidence.site is None:
         return
-    known: dict[str, Any] = {"compared": 0, "findings": []}
+    known = {"compared": 0, "violated": 0}
     for session in evidence.sessions:
         try:
             report, failing = guidelines.judge(evidence.past, session, evidence.site)
@@ -25,10 +24,12 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
             verdict.fail("guidelines", str(err))
             continue
         known["compared"] += report.compared
-        known["findings"] += [
-            {**asdict(finding), "text": str(finding), "fails": finding in failing}
-            for finding in report.findings
-        ]
+        known["violated"] += len(report.findings)
         verdict.guidelines = known
-        for finding in failing:
-            verdict.fail("guideline", str(finding))
+        for violated in report.findings:
+            fails = violated in failing
+            verdict.add(Finding(
+                "guideline", str(violated), fails, what=violated.guideline, place=(violated.id,),
+                expected=f"at most {violated.tolerance:.2f} times",
+                severity=MAJOR if fails else "", source="guidelines",
+            ))  # fmt: skip

@@ -1,11 +1,12 @@
 """What became worse than it was: the regressions of the whole history up to what is judged."""
 
 from acceptance import ledger
+from acceptance.core.findings import Finding
 from acceptance.core.text import plural
 from acceptance.ledger import ResultsFault
 from acceptance.regressions import judge as regressions
 from acceptance.verdict.evidence import Evidence
-from acceptance.verdict.model import Problem, Status, Verdict
+from acceptance.verdict.model import Verdict
 
 
 def judged_history(verdict: Verdict, evidence: Evidence) -> regressions.Judgement:
@@ -60,12 +61,14 @@ def compare_with_history(verdict: Verdict, evidence: Evidence) -> None:
     }
     alerts = [alert for alert in judgement.alerts if alert.system in systems]
     verdict.alerts = alerts
-    verdict.problems += [
-        Problem(alert.kind, f"{alert.line} [{alert.id}]", (alert.id,), (alert.id,))
-        for alert in alerts
-    ]
-    if alerts:
-        verdict.status = max(verdict.status, Status.FAILED)
+    for alert in alerts:
+        levels = f"{alert.check} {alert.metric}: {alert.before} -> {alert.after}"
+        verdict.add(Finding(
+            alert.kind, f"{alert.line} [{alert.id}]", fails=True,
+            what=f"{alert.kind} since {alert.since}",
+            found=" ".join((levels, alert.unit, alert.cause)).strip(),
+            place=(alert.system, alert.partition, alert.id), source="history", alerts=(alert.id,),
+        ))  # fmt: skip
 
 
 def tell_gone(verdict: Verdict, evidence: Evidence) -> None:

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from xml.etree import ElementTree as xml
 
+from acceptance.core.findings import Finding
 from acceptance.core.kinds import ALIKE, GUIDELINES, NODES, QUESTIONS, RUN, STEADY
 from acceptance.core.text import printable
 from acceptance.core.words import SIMULATED
-from acceptance.verdict.model import COUNTED, CaseResult, Problem, Status, Verdict
+from acceptance.verdict.model import COUNTED, CaseResult, Status, Verdict
 from acceptance.verdict.nodes import node_lines
 
 
@@ -44,9 +45,8 @@ def junit(verdict: Verdict) -> str:
     suite.set("tests", str(len(suite.findall("testcase"))))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
-    left_out = [f"{each.check}: not selected by {each.options}" for each in verdict.not_selected]
-    known = [f"{text}: {line}" for text, line in verdict.known]
-    notes = [verdict.cases_text, *left_out, *known, *verdict.notes]
+    left_out = [f"{check}: not selected by {by}" for check, by in verdict.not_selected.items()]
+    notes = [verdict.cases_text, *left_out, *verdict.known, *verdict.notes]
     xml.SubElement(suite, "system-out").text = printable("\n".join(notes))
     xml.SubElement(suite, "system-err")
     xml.indent(suite)
@@ -57,18 +57,18 @@ def junit(verdict: Verdict) -> str:
 
 def _add_questions(suite: xml.Element, verdict: Verdict) -> None:
     """Add what the verdict as a whole answers."""
-    answers: dict[str, list[Problem]] = {question: [] for question in QUESTIONS}
+    answers: dict[str, list[Finding]] = {question: [] for question in QUESTIONS}
     for problem in verdict.problems:
-        answers[problem.rule.question].append(problem)
+        answers[problem.row.question].append(problem)
     word = "error" if verdict.status == Status.CANNOT_JUDGE else "failure"
     for question, problems in answers.items():
         case = xml.SubElement(suite, "testcase", classname="acceptance", name=question, time="0")
         if problems:
             kinds = " ".join(dict.fromkeys(problem.kind for problem in problems))
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            message = printable(problems[0].message) + more
+            message = printable(problems[0].text) + more
             answer = xml.SubElement(case, word, type=kinds, message=message)
-            answer.text = printable("\n".join(problem.message for problem in problems))
+            answer.text = printable("\n".join(problem.text for problem in problems))
         elif reason := _not_asked(question, verdict):
             xml.SubElement(case, "skipped", message=printable(reason))
 

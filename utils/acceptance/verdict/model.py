@@ -8,11 +8,12 @@ import msgspec
 from msgspec import Struct, field
 
 from acceptance.alerts import Acknowledged, Alert
-from acceptance.core import kinds
-from acceptance.core.kinds import Kind
+from acceptance.core.findings import Finding, merged
+from acceptance.core.kinds import OF_PAIRS
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.machine import NoCase
+from acceptance.verdict.case_findings import LEFT_OUT
 from acceptance.verdict.nodes import PartitionNodes
 
 
@@ -29,24 +30,8 @@ class Status(IntEnum):
         return ("pass", "fail", "cannot-judge")[self]
 
 
-class Problem(Struct, frozen=True, forbid_unknown_fields=True):
-    """A reason why the verdict is not green: a stable kind, and a sentence for the reader.
-
-    `about` names what it is about, where that is not the whole run: a case, a file, the options
-    that select cases. It is the same on every run that has the same problem. `alerts` are the ids
-    of the alerts that tell it: when all of them are acknowledged, it fails nothing. A problem
-    without one cannot be acknowledged.
-    """
-
-    kind: str
-    message: str
-    about: tuple[str, ...] = ()
-    alerts: tuple[str, ...] = ()
-
-    @property
-    def rule(self) -> Kind:
-        """Return what all problems of its kind have in common."""
-        return kinds.of(self.kind)
+#: Kinds of problems that sum up what cases, nodes, or a protocol have found.
+_SUMS = {"case-failed", "left-out", "not-benchmarked", "protocol", *OF_PAIRS}
 
 
 class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):
@@ -58,16 +43,9 @@ class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):
     cases: int
 
 
-class Unselected(Struct, frozen=True, forbid_unknown_fields=True):
-    """A check file without a case, and the options of the command that left it out."""
-
-    check: str
-    options: str
-
-
-#: ReFrame's results of a case that waited for another one which failed; that it aborted, as it was
-#: told to stop or had enough failures; that it neither ended nor aborted.
-LEFT_OUT, ABORTED, UNFINISHED = "fail_deps", "abort", "<unknown>"
+#: ReFrame's results of a case that it aborted, as it was told to stop or had enough failures; that
+#: neither ended nor aborted. `LEFT_OUT` waited for another one which failed.
+ABORTED, UNFINISHED = "abort", "<unknown>"
 #: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
 EXPECTED = "xfail"
 #: Result of a case -> the field of a verdict that counts it, and what is said of one that is
@@ -86,9 +64,8 @@ class CaseResult(Struct, frozen=True, forbid_unknown_fields=True):
     """What became of a case: `seconds` is None where ReFrame did not store it.
 
     `result` is ReFrame's word; `reason` says why a case did not pass, empty where it did. `nodes`
-    are those that it ran on, `faults` what the links of nodes showed that failed it, `fabric` what
-    is wrong in the whole fabric, by its place there. `measured`: it has metrics. `culprits`: it
-    failed for findings of nodes only, which are told by themselves.
+    are those that it ran on. `measured`: it has metrics. `culprits`: it failed for findings of
+    nodes only, which are told by themselves; `findings` are all others.
     """
 
     where: str
@@ -99,10 +76,9 @@ class CaseResult(Struct, frozen=True, forbid_unknown_fields=True):
     reason: str = ""
     seconds: float | None = None
     nodes: tuple[str, ...] = ()
-    faults: dict[str, str] = field(default_factory=dict)
     measured: bool = False
     culprits: bool = False
-    fabric: dict[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
 
     @property
     def place(self) -> str:
@@ -120,8 +96,9 @@ class Verdict(Struct, forbid_unknown_fields=True):
 
     `campaign` is the id of a campaign, empty for a run by hand; `given` is when it was judged (ISO
     8601), `outcome` that of an acceptance's protocol. `alerts` are open, `acknowledged` are not
-    counted: `excused` are the problems that only they tell. Each case, builds too, is in exactly
-    one of `passed`, `failed`, `expected_failures`, `skipped` and `not_run`.
+    counted: `excused` are the problems that only they tell. `findings` fail nothing. Each case,
+    builds too, is in exactly one of `passed`, `failed`, `expected_failures`, `skipped` and
+    `not_run`.
     """
 
     status: Status = Status.PASSED
@@ -141,32 +118,28 @@ class Verdict(Struct, forbid_unknown_fields=True):
     recorded: int = 0
     suites: list[SuiteUse] = field(default_factory=list)
     unprovided: list[NoCase] = field(default_factory=list)
-    not_selected: list[Unselected] = field(default_factory=list)
+    #: Check file without a case -> the options of the command that left it out.
+    not_selected: dict[str, str] = field(default_factory=dict)
     #: The names of the check files that gave cases.
     check_files: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     database: str = ""
     campaign: str = ""
     given: str = ""
     outcome: str = ""
     cases: list[CaseResult] = field(default_factory=list)
-    excused: list[Problem] = field(default_factory=list)
-    #: What `verdict/conclude.py` adds: incidents of the history, and violated guidelines.
+    excused: list[Finding] = field(default_factory=list)
     alerts: list[Alert] = field(default_factory=list)
     acknowledged: list[Acknowledged] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
-    guidelines: dict[str, Any] = field(default_factory=dict)
+    #: How many comparisons the guidelines made, and how many of them are `violated`.
+    guidelines: dict[str, int] = field(default_factory=dict)
     #: Partition -> what is known of its nodes.
     nodes: dict[str, PartitionNodes] = field(default_factory=dict)
-    #: Partition that was measured -> why nothing judged the rate of its links.
-    links_not_judged: dict[str, str] = field(default_factory=dict)
-    #: Partition that looks at a whole fabric -> what is there, or why nobody looked; and partition
-    #: with InfiniBand that was measured -> why nobody is to look at its fabric.
+    #: Partition that looks at a whole fabric -> what is there, or why nobody looked.
     fabric: dict[str, str] = field(default_factory=dict)
-    fabric_not_viewed: dict[str, str] = field(default_factory=dict)
-    #: Counters of errors that stand above zero (`StandingCounter` of `verdict/conclude.py`).
-    counters: list[dict[str, Any]] = field(default_factory=list)
     #: What simulated the cases (`SimGrid 3.32`); empty where machines were measured.
     simulators: list[str] = field(default_factory=list)
 
@@ -187,12 +160,9 @@ class Verdict(Struct, forbid_unknown_fields=True):
         return f"{self.system} is {NO_EVIDENCE.format(model_of(self.system))}{by}"
 
     @property
-    def known(self) -> list[tuple[str, str]]:
-        """Return who acknowledged each alert that is listed only, until when and why; and it."""
-        return [
-            (each.acknowledgement.text, f"{each.alert.line} [{each.alert.id}]")
-            for each in self.acknowledged
-        ]
+    def known(self) -> list[str]:
+        """Say of each alert that is listed only who acknowledged it, until when and why."""
+        return [each.text for each in self.acknowledged]
 
     @property
     def ran(self) -> int:
@@ -218,15 +188,40 @@ class Verdict(Struct, forbid_unknown_fields=True):
         builds = f"; {plural(self.builds, 'build')} among them" if self.builds else ""
         return f"{plural(self.selected, 'case')}: {', '.join(filter(None, words))}{builds}"
 
-    def fail(self, kind: str, message: str, *about: str) -> None:
-        """Add a problem, unless it was told; the verdict is red from now on."""
-        if (problem := Problem(kind, message, about)) not in self.problems:
-            self.problems.append(problem)
-        self.status = max(self.status, Status.FAILED)
+    @property
+    def everything(self) -> list[Finding]:
+        """Return all that was found, each thing once and with its remedy; the worst first.
 
-    def cannot_judge(self, kind: str, message: str, *about: str) -> "Verdict":
-        """Add a problem that leaves nothing to judge by; return the verdict itself."""
-        self.fail(kind, message, *about)
+        Of problems that sum up what cases and nodes have found, that is there instead.
+        """
+        return merged((
+            *(each for case in self.cases for each in case.findings),
+            *(each for entry in self.nodes.values() for each in entry.findings),
+            *(each for each in self.problems if each.kind not in _SUMS),
+            *self.findings,
+            *(
+                Finding("not-provided", missing.reason, what=missing.name, remedy=missing.remedy,
+                        place=(missing.partition or self.system, missing.check),
+                        expected="a measurement", source="gate")
+                for missing in self.unprovided
+            ),
+        ))  # fmt: skip
+
+    def add(self, finding: Finding) -> None:
+        """Add a finding, unless it was told; the verdict is red from now on if it fails."""
+        known = self.problems if finding.fails else self.findings
+        if finding not in known:
+            known.append(finding)
+        if finding.fails:
+            self.status = max(self.status, Status.FAILED)
+
+    def fail(self, kind: str, text: str, *place: str) -> None:
+        """Add a finding that fails; `place` names it on every run the same."""
+        self.add(Finding(kind, text, fails=True, place=place, source="gate"))
+
+    def cannot_judge(self, kind: str, text: str, *place: str) -> "Verdict":
+        """Add a finding that leaves nothing to judge by; return the verdict itself."""
+        self.fail(kind, text, *place)
         self.status = Status.CANNOT_JUDGE
         return self
 
@@ -235,7 +230,7 @@ class Verdict(Struct, forbid_unknown_fields=True):
         """Return the names of the check files of which no case was run."""
         return [
             *(each.check for each in self.unprovided if not each.partition),
-            *(each.check for each in self.not_selected),
+            *self.not_selected,
         ]
 
     @property

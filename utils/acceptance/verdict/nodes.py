@@ -8,14 +8,17 @@ import msgspec
 from msgspec import Struct, field
 
 from acceptance.core.extras import node_count
+from acceptance.core.findings import Finding
 from acceptance.core.pairs import ALL_UNITS, UNITS
 from acceptance.core.text import shortened
 from acceptance.ledger import Case
 from acceptance.machine import SlurmNode
-from acceptance.nodes import AllPairs, PairFinding, compared_pairs
+from acceptance.nodes import AllPairs, compared_pairs, finding_of
 from acceptance.rfm import SiteFault
 from acceptance.rfm.configuration import Site
 
+#: Who tells the nodes of a partition, where its facts do not.
+SLURM = "Slurm"
 #: Names of nodes that a line shows.
 SHOWN = 8
 
@@ -64,13 +67,33 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
     not_paired: str = ""
 
     @property
-    def findings(self) -> list[PairFinding]:
-        """Return the culprits of all pairs."""
-        return [
-            PairFinding(self.place, measured.environment, culprit)
+    def findings(self) -> list[Finding]:
+        """Return the culprits of all pairs, and which nodes nobody has benchmarked or compared."""
+        found = [
+            finding_of(culprit, self.place, measured.environment)
             for measured in self.all_pairs
             for culprit in measured.culprits
         ]
+        found += [
+            Finding("node-absent", f"{self.place}: {name} is {why}", nodes=(name,), what=name,
+                    expected="up", place=(self.place, name), source=SLURM)
+            for name, why in self.not_up.items()
+        ]  # fmt: skip
+        told = {"limited": self.limited_text * bool(self.limited)}
+        if self.missing:
+            told["not-benchmarked"] = f"{self.coverage_text}; {self.missing}"
+        told["pairs-not-measured"] = self.not_paired
+        if self.origin != SLURM and len(self.looked_at) < (self.count or 0):
+            answered = f"{len(self.looked_at)} answered: {', '.join(self.looked_at) or 'none'}"
+            told["nodes-left-out"] = f"{answered}; {self.count} are stated"
+        return found + [
+            Finding(
+                kind, f"{self.place}: {text}", place=(self.place,), found=text,
+                what=f"nodes of {self.place}", source=self.origin,
+            )
+            for kind, text in told.items()
+            if text
+        ]  # fmt: skip
 
     @property
     def compared(self) -> set[str]:
@@ -141,7 +164,7 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
         return f"{self.place}: {'; '.join(words)}"
 
     def has_ended(self, what: str, nodes: Sequence[str]) -> bool:
-        """Tell whether a quantity of nodes (`PairFinding.compared`) was measured and judged.
+        """Tell whether a quantity of nodes (`finding_of`) was measured and judged.
 
         Of a path both of its directions have to be measured again; of a cable (its ends are the
         nodes) pairs whose routes take it.

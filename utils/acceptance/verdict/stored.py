@@ -1,6 +1,5 @@
 """Verdicts that are kept, one file a run or campaign, and what is acknowledged later."""
 
-from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 
@@ -9,9 +8,10 @@ from msgspec.structs import replace
 from acceptance.alerts import Alert, Notification, notify
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
+from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace, named
 from acceptance.verdict.announce import announce, looked_at
-from acceptance.verdict.model import Problem, Status, Verdict
+from acceptance.verdict.model import Status, Verdict
 
 
 class VerdictFault(Fault):
@@ -47,20 +47,18 @@ def settle(
     verdict: Verdict,
     workspace: Workspace,
     now: datetime,
-    systems: Collection[str] = (),
     *,
     send: bool = False,
     tell: bool = True,
 ) -> None:
     """Give a new verdict its alerts, and let those that are acknowledged fail nothing.
 
-    Alerts are of these systems. With `send` what is new is sent; without it nothing is written.
+    With `send` what is new is sent; without it nothing is written.
     Unless it is to `tell`, only incidents of the history are alerts.
     """
-    systems = {*systems, verdict.system}
     folder, named_by = workspace.alerts, workspace.named_by
     verdict.problems = [
-        replace(problem, message=named(problem.message, named_by)) for problem in verdict.problems
+        replace(problem, text=named(problem.text, named_by)) for problem in verdict.problems
     ]
     try:
         known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
@@ -69,7 +67,7 @@ def settle(
     if tell:
         announce(verdict, known)
     alerts = [replace(each, text=named(each.text, named_by)) for each in _alerts(verdict)]
-    looked = looked_at(verdict, systems)
+    looked = looked_at(verdict, {verdict.system})
 
     def judged(each: Alert) -> bool:
         return (tell or each.of_history) and looked(each)
@@ -116,7 +114,7 @@ def _apply(verdict: Verdict, outcome: Notification) -> None:
     verdict.acknowledged = outcome.acknowledged
     acknowledged = {each.alert.id for each in outcome.acknowledged}
 
-    def is_excused(problem: Problem) -> bool:
+    def is_excused(problem: Finding) -> bool:
         return bool(problem.alerts) and acknowledged.issuperset(problem.alerts)
 
     problems = [*verdict.problems, *verdict.excused]

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
+from acceptance.core.kinds import OF_RUNS
 from acceptance.core.text import plural, wrapped
 from acceptance.verdict.model import Status, Verdict
 from acceptance.verdict.nodes import node_lines
@@ -10,6 +11,8 @@ from acceptance.verdict.nodes import node_lines
 #: Problems, notes and findings that a terminal shows, and lines of each.
 SHOWN, LINES = 20, 4
 _INDENT = 12
+#: Kinds of findings that say why nobody looked.
+NOT_LOOKED_AT = ("links-not-judged", "fabric-not-looked")
 #: Statuses as people read them.
 WORDS = {Status.PASSED: "pass", Status.FAILED: "FAIL", Status.CANNOT_JUDGE: "cannot judge"}
 
@@ -22,11 +25,11 @@ def verdict_text(verdict: Verdict, paint: Paint = lambda _, word: word) -> str:
     """Return the summary that ends a run; the verdict is its last line."""
     lines = _lines("SIMULATED", verdict.no_evidence) if verdict.simulated else []
     lines += [line for name, text in _facts(verdict) for line in _lines(name, text)]
-    findings = verdict.guidelines.get("findings", ())
-    lines += _listing("finding", [finding["text"] for finding in findings])
+    findings = [*verdict.findings, *verdict.problems]
+    lines += _listing("finding", [each.text for each in findings if each.kind == "guideline"])
     lines += _listing("note", verdict.notes)
-    lines += _listing("known", [f"{text}: {line}" for text, line in verdict.known])
-    lines += _listing("PROBLEM", [problem.message for problem in verdict.problems])
+    lines += _listing("known", verdict.known)
+    lines += _listing("PROBLEM", [problem.text for problem in verdict.problems])
     lines += _listing("to do", [*_remedies(verdict)])
     return "\n".join([*lines, "", _last_line(verdict, paint)])
 
@@ -51,16 +54,15 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         )
     for missing in verdict.unprovided:
         yield "not run", f"{missing.name}: {missing.reason}"
-    for options in dict.fromkeys(each.options for each in verdict.not_selected):
-        names = [each.check for each in verdict.not_selected if each.options == options]
+    for options in dict.fromkeys(verdict.not_selected.values()):
+        names = [check for check, by in verdict.not_selected.items() if by == options]
         yield "not run", f"{', '.join(names)}: not selected by {options}"
     yield "cases", verdict.cases_text
-    for partition, reason in verdict.links_not_judged.items():
-        yield "links", f"{partition}: not judged: {reason}"
     for partition, told in verdict.fabric.items():
         yield "fabric", f"{partition}: {told}"
-    for partition, reason in verdict.fabric_not_viewed.items():
-        yield "fabric", f"{partition}: the fabric was not looked at: {reason}"
+    for each in verdict.findings:
+        if each.kind in NOT_LOOKED_AT:
+            yield each.kind.partition("-")[0], each.text
     for line in node_lines(verdict.nodes.values()):
         yield "nodes", line
     sources = ", ".join(f"{count} by {source}" for source, count in verdict.judged.items())
@@ -75,16 +77,23 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         if verdict.history.get("together"):
             yield "history", verdict.history["together"]
     if verdict.guidelines.get("compared"):
-        violated = plural(len(verdict.guidelines["findings"]), "finding")
+        violated = plural(verdict.guidelines["violated"], "finding")
         compared = plural(verdict.guidelines["compared"], "comparison")
         yield "guidelines", f"{violated} in {compared}; all of them: acceptance claims guidelines"
 
 
 def _remedies(verdict: Verdict) -> Iterator[str]:
-    """Yield how suites that nothing provides are got, each way once."""
-    for remedy in dict.fromkeys(missing.remedy for missing in verdict.unprovided if missing.remedy):
-        checks = [missing.check for missing in verdict.unprovided if missing.remedy == remedy]
-        yield f"{', '.join(dict.fromkeys(checks))}: {remedy}"
+    """Yield what to do about what failed, and how suites are got, each thing once.
+
+    What kept a run from being measured says itself what to do.
+    """
+    of_checks = [(missing.remedy, missing.check) for missing in verdict.unprovided]
+    failing = (each for each in verdict.everything if each.fails)
+    of_kinds = [(each.remedy, each.kind) for each in failing if each.kind not in OF_RUNS]
+    whose: dict[str, dict[str, None]] = {}
+    for remedy, name in (*of_kinds, *of_checks):
+        whose.setdefault(remedy, {})[name] = None
+    yield from (f"{', '.join(names)}: {remedy}" for remedy, names in whose.items() if remedy)
 
 
 def _last_line(verdict: Verdict, paint: Paint) -> str:

@@ -55,9 +55,9 @@ def make(*cases, **changes):
         "measured": [LINKS, *(cases or [CASE])],
         "verdict": {
             "verdict": "pass", "system": "made", "problems": [], "unprovided": [], "notes": [],
-            "alerts": [], "counters": [], "links_not_judged": {}, "fabric_not_viewed": {},
+            "findings": [], "guidelines": {},
         },
-        "guidelines": {}, "claims": [],
+        "claims": [],
         "versions": {"project": "0", "suites": {}},
         **changes,
     }  # fmt: skip
@@ -98,7 +98,7 @@ def test_what_missed_its_reference_was_judged():
 
 
 def test_a_missed_reference_rejects_it():
-    told = {"kind": "case-failed", "message": "m"}
+    told = {"kind": "case-failed", "text": "m"}
     verdict = {**make()["verdict"], "verdict": "fail", "problems": [told]}
     data = make(failed(), verdict=verdict)
     assert data["outcome"] == "rejected"
@@ -109,7 +109,9 @@ def test_a_missed_reference_rejects_it():
 
 
 def test_links_that_nobody_judged_are_a_reservation():
-    verdict = {**make()["verdict"], "links_not_judged": {"made:qdr": "it states no fabric"}}
+    told = {"kind": "links-not-judged", "text": "x", "found": "it states no fabric",
+            "place": ["made:qdr"]}  # fmt: skip
+    verdict = {**make()["verdict"], "findings": [told]}
     data = make(verdict=verdict)
     assert data["outcome"] == "accepted with reservations"
     assert ids(data) == ["LINKS-NOT-JUDGED:made:qdr"]
@@ -133,10 +135,11 @@ def test_nothing_that_judges_is_a_reservation_and_part_of_it_is_none():
 
 
 def test_a_node_that_did_not_answer_rejects_it():
-    asked = {**make()["asked"], "partitions": [{"name": "qdr", "extras": {"nodes": 3}}]}
-    data = make(asked=asked)
+    data = with_nodes(known={}, stated={"made:qdr": 4})
     assert (data["outcome"], ids(data)) == ("rejected", ["NODES-LEFT-OUT:made:qdr"])
-    assert data["findings"][0]["found"] == "2 answered: node1, node2"
+    assert data["findings"][0]["found"] == "2 answered: node1, node2; 4 are stated"
+    # Where Slurm has told the nodes the verdict says it of each.
+    assert with_nodes()["outcome"] == "accepted"
 
 
 def test_options_that_restrict_it_are_a_reservation():
@@ -206,16 +209,22 @@ def change(path, value):
         (("measured", 1, "metrics", 0, "verdict"), "pass", "is said to pass; by its value: fail"),
         (("measured", 1, "metrics", 0, "value"), 3000.0, "is said to fail; by its value: pass"),
         (("measured", 1, "result"), "pass", "passed, with bandwidth_peak outside its reference"),
-        (("measured", 0, "nodes"), ["node1"], "NODES-LEFT-OUT:made:qdr follows"),
         (("counts", "passed"), 2, "counts: "),
         (("findings",), make(failed())["findings"] * 2, "of 2 only 1 have an id of their own"),
-        (("verdict", "problems"), [{"kind": "error", "message": "m"}], "pass is written, with 1"),
+        (("verdict", "problems"), [{"kind": "error", "text": "m"}], "pass is written, with 1"),
     ],
 )
 def test_a_change_with_a_checksum_of_its_own_is_seen(path, value, said):
     found = conclusions.differences(change(path, value))
     assert any(said in line for line in found), found
     assert not any(line.startswith("checksum") for line in found)
+
+
+def test_a_node_that_was_taken_out_of_the_link_check_is_seen():
+    data = with_nodes(known={}, stated={"made:qdr": 4})
+    data["measured"][0]["nodes"] = ["node1"]
+    seen = "\n".join(conclusions.differences(data))
+    assert "finding NODES-LEFT-OUT:made:qdr says something else than follows" in seen
 
 
 def test_any_change_without_is_seen_by_the_checksum():
@@ -377,9 +386,11 @@ def test_nodes_that_nobody_benchmarked_reject_it():
     ]
     known = with_nodes()["asked"]["nodes"]["known"]["made:qdr"]
     data = with_nodes(known={"made:qdr": known + more})
-    assert (data["outcome"], ids(data)) == ("rejected", ["NOT-BENCHMARKED:made:qdr"])
     # That it is not up is a finding of its own.
-    assert data["findings"][0]["found"] == "benchmarked 4 of 6 nodes; not: node5"
+    assert (data["outcome"], ids(data)) == (
+        "rejected", ["NODE-ABSENT:made:qdr:node6", "NOT-BENCHMARKED:made:qdr"],
+    )  # fmt: skip
+    assert data["findings"][1]["found"] == "benchmarked 4 of 6 nodes; not: node5"
     assert "not up: node6 is down (no power)" in markdown(data)
 
 

@@ -29,7 +29,7 @@ def test_its_outcome_is_no_acceptance_whatever_the_model_is():
         "accepted",
         [BY],
     )
-    bad = simulated(failed(), verdict="fail", problems=[{"kind": "case-failed", "message": "m"}])
+    bad = simulated(failed(), verdict="fail", problems=[{"kind": "case-failed", "text": "m"}])
     assert (bad["outcome"], bad["of_model"]) == (NO_ACCEPTANCE, "rejected")
     assert conclusions.differences(good) == conclusions.differences(bad) == []
 
@@ -72,10 +72,11 @@ def test_one_witness_is_enough(witness):
     assert sealed(data)["outcome"] == NO_ACCEPTANCE
 
 
-def test_a_model_that_is_rejected_fails_the_verdict(monkeypatch):
+def test_a_model_that_is_rejected_fails_the_verdict():
     data = simulated(failed())
     assert data["of_model"] == "rejected"
-    monkeypatch.setattr("acceptance.campaigns.protocol.build.build", lambda *_: data)
     given = Verdict(system="simulated-made")
-    decide(None, given, None, (), {})
+    data = decide(data, given)
+    assert data["verdict"]["verdict"] == "fail"
+    assert conclusions.differences(data) == []
     assert (given.status, given.outcome) == (Status.FAILED, NO_ACCEPTANCE)

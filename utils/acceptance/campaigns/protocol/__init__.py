@@ -5,13 +5,7 @@ from acceptance.campaigns.protocol.build import (
     check_folder,
     decide,
     path_of,
+    protocol_of,
     verify,
     write,
-)
-from acceptance.campaigns.protocol.findings import (
-    ProtocolFinding,
-    merged,
-    of_case,
-    of_nodes,
-    of_verdict,
 )

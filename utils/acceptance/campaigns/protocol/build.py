@@ -46,8 +46,14 @@ from acceptance.verdict import Status, Verdict
 
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = (
-    *("bytes", "placement", "counters", "estimate", "hops", "memory", "wire", SHARED),
+    *("bytes", "placement", "counters", "estimate", "firmware", "hops", "memory", "wire"),
+    SHARED,
     *("fabric", "fabric_name", "fabric_sha256"),
+)
+#: What of a verdict a protocol has.
+_OF_VERDICT = (
+    *("verdict", "system", "problems", "findings", "unprovided", "not_selected", "notes"),
+    *("fabric", "guidelines"),
 )
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
 _PARTITION = (
@@ -57,12 +63,8 @@ _PARTITION = (
 _ENVIRONMENT = ("name", "features", "extras", "env_vars")
 
 
-def build(
-    state: State,
-    given: Verdict,
-    workspace: Workspace,
-    config_files: Sequence[Path],
-    people: Mapping[str, str],
+def protocol_of(
+    state: State, given: Verdict, workspace: Workspace, config_files: Sequence[Path]
 ) -> dict[str, Any]:
     """Return the protocol of a campaign that ended with a verdict, with its checksum.
 
@@ -71,53 +73,48 @@ def build(
     sessions = conclusion.sessions(state, ledger.of(workspace))
     configuration = site.load(config_files)
     system = configuration.system(state.asked.get("system") or None)
-    judged = given.as_data()
-    data: dict[str, Any] = {
+    return _sealed({
         "format": FORMAT,
         "version": VERSION,
         "campaign": state.id,
         "system": system["name"],
         "started": state.started,
         "ended": campaign.stamp(campaign.now()),
-        **{who: people.get(who, "") for who in ("operator", "vendor", "customer")},
+        **{who: state.people.get(who, "") for who in ("operator", "vendor", "customer")},
         "asked": _asked(state, workspace, configuration, system),
         "measured": [_case(session, case) for session in sessions for case in session.cases],
-        "verdict": {
-            name: judged[name]
-            for name in (
-                *("verdict", "system", "problems", "unprovided", "not_selected", "notes"),
-                *("alerts", "counters", "links_not_judged", "fabric", "fabric_not_viewed"),
-            )
-        },
-        "guidelines": given.guidelines,
+        "verdict": _given(given),
         "claims": _claims(workspace, config_files, system["name"]),
         "versions": _versions(sessions, workspace.root),
-    }
-    data = plain(data)
-    data |= plain(conclusions(data))
-    return {**data, "sha256": checksum(data)}
+    })  # fmt: skip
 
 
-def decide(
-    state: State,
-    given: Verdict,
-    workspace: Workspace,
-    config_files: Sequence[Path],
-    people: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return the protocol as `build` does, and let its outcome be that of the verdict.
+def decide(data: dict[str, Any], given: Verdict) -> dict[str, Any]:
+    """Let the outcome of a protocol be that of its verdict; return the protocol.
 
     A finding that rejects is a problem of the verdict, too: what is rejected has failed.
     """
-    data = build(state, given, workspace, config_files, people)
     if data.get("of_model", data["outcome"]) == REJECTED and given.status == Status.PASSED:
         for finding in data["findings"]:
             if finding["severity"] in (CRITICAL, MAJOR):
                 text = f"rejected: {finding['id']}: {finding['found']}"
                 given.fail("protocol", text, finding["id"])
-        data = build(state, given, workspace, config_files, people)
+        data = _sealed({**data, "verdict": _given(given)})
     given.outcome = data["outcome"]
     return data
+
+
+def _given(given: Verdict) -> dict[str, Any]:
+    """Return what a protocol has of the verdict beside what follows from the cases."""
+    data = given.as_data()
+    return {name: data[name] for name in _OF_VERDICT}
+
+
+def _sealed(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Draw the conclusions of a protocol, and add its checksum."""
+    data = plain(facts)
+    data |= plain(conclusions(data))
+    return {**data, "sha256": checksum(data)}
 
 
 # What was asked, and with what.

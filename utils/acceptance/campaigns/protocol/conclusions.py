@@ -13,22 +13,19 @@ from typing import Any
 
 import msgspec
 
-from acceptance.campaigns.protocol.findings import (
-    ProtocolFinding,
-    make,
-    merged,
-    misses,
-    of_case,
-    of_nodes,
-    of_verdict,
-)
-from acceptance.core.extras import node_count
+from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.words import SIMULATED, is_simulated
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Metric
 from acceptance.relations import claims
-from acceptance.verdict import LINK_SUITE, Nodes, PartitionNodes, Verdict, judge_nodes
+from acceptance.verdict import (
+    LINK_SUITE,
+    Nodes,
+    Verdict,
+    judge_nodes,
+    misses,
+    result_of,
+)
 
 FORMAT = "interconnect acceptance protocol"
 VERSION = 2
@@ -36,6 +33,8 @@ ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "reject
 UNDECIDED = "not decided"
 #: The outcome of what was simulated, whatever its results are: that of the model is `of_model`.
 NO_ACCEPTANCE = "no acceptance: simulated"
+#: What a protocol has of each finding.
+_PRINTED = ("id", "severity", "nodes", "what", "found", "expected", "remedy", "source")
 #: What names a claim in an id, beside its place.
 _CLAIMED = ("left", "right", "relation")
 
@@ -76,24 +75,24 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
         "judged": judged,
         "recorded": len(metrics) - judged,
     }
-    found = [finding for case in cases for finding in of_case(case)]
     stored = data["verdict"]
-    given = {name: value for name, value in stored.items() if name != "verdict"}
-    verdict = msgspec.convert({**given, "guidelines": data["guidelines"]}, Verdict)
-    found += of_verdict(verdict)
-    entries = nodes_of(data, cases)
-    found += of_nodes(entries.values())
-    found += [*_of_nodes(data, cases), *_of_claims(data), *_of_recorded(cases, judged)]
+    verdict = msgspec.convert({key: stored[key] for key in stored if key != "verdict"}, Verdict)
+    verdict.cases = [*map(result_of, cases)]
+    if "nodes" in data["asked"]:
+        judge_nodes(verdict, cases, msgspec.convert(data["asked"]["nodes"], Nodes))
+    found = [*verdict.everything, *_of_claims(data), *_of_recorded(cases, judged)]
     if extra := data["asked"]["reframe"]:
-        place, options = (data["system"],), " ".join(extra)
-        found.append(make("restricted", place, "options of ReFrame", found=options))
+        options = " ".join(extra)
+        found.append(
+            Finding("restricted", options, what="options of ReFrame", place=(data["system"],))
+        )
     findings = merged(found)
     decided = outcome(findings, stored["verdict"])
     simulators = simulated_by(data, cases)
     return {
         "counts": counts,
-        "node_results": entries,
-        "findings": findings,
+        "node_results": verdict.nodes,
+        "findings": [{name: getattr(each, name) for name in _PRINTED} for each in findings],
         "outcome": NO_ACCEPTANCE if simulators else decided,
         **({SIMULATED: simulators, "of_model": decided} if simulators else {}),
     }
@@ -114,51 +113,26 @@ def case_of(data: Mapping[str, Any]) -> Case:
     return msgspec.convert(data, Case)
 
 
-def _of_nodes(data: Mapping[str, Any], cases: Sequence[Case]) -> Iterator[ProtocolFinding]:
-    """Yield the partitions of which the link check reached fewer nodes than they state.
-
-    Where Slurm has told the nodes the verdict says it of each.
-    """
-    known = data["asked"].get("nodes", {}).get("known", {})
-    for partition in data["asked"]["partitions"]:
-        if f"{data['system']}:{partition['name']}" in known:
-            continue
-        stated = node_count(partition.get("extras", {})) or 0
-        seen = {
-            node
-            for case in cases
-            if case.suite == LINK_SUITE and case.benchmark != VIEW
-            if case.partition == partition["name"] and case.metrics
-            for node in case.nodes
-        }
-        if len(seen) < stated:
-            place = (f"{data['system']}:{partition['name']}",)
-            found = f"{len(seen)} answered: {', '.join(sorted(seen)) or 'none'}"
-            expected = f"{stated} nodes, as the partition states"
-            yield make("nodes-left-out", place, f"nodes of {data['system']}:{partition['name']}",
-                       found=found, expected=expected, source="link check")  # fmt: skip
-
-
-def _of_claims(data: Mapping[str, Any]) -> Iterator[ProtocolFinding]:
+def _of_claims(data: Mapping[str, Any]) -> Iterator[Finding]:
     for claim in data["claims"]:
         if "claimed" not in claim:
-            yield make("claims", (data["system"],), "claims", found=claim["reason"])
+            yield Finding("claims", claim["reason"], place=(data["system"],))
         elif claim["expected"] and claim["state"] != claims.HOLDS:
             claimed = claim["claimed"]
             value = "..".join(map(str, claimed["value"]))
             stated = " ".join(filter(None, (claimed["relation"], value, claimed["unit"])))
             ours, failed = claim["ours"] or {}, claim["state"] == claims.FAILS
             measured = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
-            yield make(
+            yield Finding(
                 "claim" if failed else "claim-open",
-                (claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
-                " against ".join(filter(None, (claimed["left"], claimed["right"]))),
-                found=measured if failed else f"{claim['state']}: {claim['detail']}",
+                measured if failed else f"{claim['state']}: {claim['detail']}",
+                what=" against ".join(filter(None, (claimed["left"], claimed["right"]))),
                 expected=stated, source=f"{claim['paper']}, {claim['where']}",
+                place=(claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
             )  # fmt: skip
 
 
-def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[ProtocolFinding]:
+def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[Finding]:
     """Yield for each suite of a partition what no reference could judge."""
     counts = Counter[tuple[str, str]]()
     for case in cases:
@@ -168,11 +142,13 @@ def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[ProtocolFinding
     for (partition, suite), count in counts.items():
         if count:
             severity, found = INFO if judged else MINOR, f"{count} metrics recorded, not judged"
-            yield make("recorded", (partition, suite), f"{suite} on {partition}", found=found,
-                       expected="a reference", severity=severity)  # fmt: skip
+            yield Finding(
+                "recorded", found, what=f"{suite} on {partition}", expected="a reference",
+                severity=severity, place=(partition, suite),
+            )  # fmt: skip
 
 
-def outcome(findings: Sequence[ProtocolFinding], verdict: str) -> str:
+def outcome(findings: Sequence[Finding], verdict: str) -> str:
     """Return what a system is by its findings; what could not be judged is not decided."""
     severities = {finding.severity for finding in findings}
     if verdict == "cannot-judge":
@@ -237,14 +213,3 @@ def _different_findings(
     for key in of_written.keys() & of_computed.keys():
         if of_written[key] != of_computed[key]:
             yield f"finding {key} says something else than follows from the results"
-
-
-def nodes_of(data: Mapping[str, Any], cases: Sequence[Case]) -> dict[str, PartitionNodes]:
-    """Return `Verdict.nodes` of a protocol, drawn from what was asked and measured.
-
-    `cases` are those of `measured`. Protocols without `asked.nodes` have none.
-    """
-    verdict = Verdict()
-    if "nodes" in data["asked"]:
-        judge_nodes(verdict, cases, msgspec.convert(data["asked"]["nodes"], Nodes))
-    return verdict.nodes

@@ -1,30 +1,29 @@
 """A protocol as Markdown, for people to read and to sign; a function of its data alone."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from acceptance.campaigns.protocol import conclusions
-from acceptance.campaigns.protocol.findings import expected_text
 from acceptance.core.text import printable
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.nodes import number_text
-from acceptance.verdict import PartitionNodes, node_lines, written_nodes
+from acceptance.verdict import expected_text, node_lines, written_nodes
 
 _SIGNATURE = "______________________________"
 
 
 def markdown(data: Mapping[str, Any]) -> str:
-    """Return the whole protocol as Markdown; raises KeyError and TypeError for what is none."""
+    """Return the whole protocol as Markdown; raises KeyError and TypeError for what is none.
+
+    Each section gives its headings, paragraphs and tables, which blank lines separate.
+    """
     made = (_head, _findings, _nodes, _asked, _versions, _claims, _signatures, _measured)
-    sections = (section(data) for section in made)
-    return printable("\n".join(line for section in sections for line in (*section, "")))
+    parts = [part for section in made for part in section(data)]
+    return printable("\n\n".join(parts) + "\n")
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    yield _row(header)
-    yield _row(["---"] * len(header))
-    for row in rows:
-        yield _row(row)
+def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    return "\n".join(map(_row, (header, ["---"] * len(header), *rows)))
 
 
 def _row(cells: Sequence[object]) -> str:
@@ -36,17 +35,14 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
     counts = data["counts"]
     if simulators := data.get(SIMULATED):
         yield f"# SIMULATED: no acceptance of {model_of(data['system'])}, nor of any machine"
-        yield ""
         yield (
             f"**{data['system']} is {NO_EVIDENCE.format(model_of(data['system']))} "
             f"({', '.join(simulators)}).** Of the model it would be: {data['of_model']}."
         )
     else:
         yield f"# Acceptance of {data['system']}"
-        yield ""
         yield f"**{data['outcome'].capitalize()}**"
-    yield ""
-    yield from _table(
+    yield _table(
         ("", ""),
         (
             ("campaign", data["campaign"]),
@@ -60,7 +56,6 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
             ("SHA-256", f"`{data['sha256']}`"),
         ),
     )
-    yield ""
     yield (
         "The checksum is that of the protocol's JSON. `acceptance accept verify protocol.json` "
         "computes it again, and draws every conclusion again from the values and references in it."
@@ -69,26 +64,26 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _findings(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Findings"
-    yield ""
     if not data["findings"]:
         yield "None."
         return
-    yield from _table(
-        ("severity", "id", "nodes", "what", "found", "expected", "remedy"),
-        (
-            (
-                *(each["severity"], f"`{each['id']}`", _several(each["nodes"])),
-                *(each[name] for name in ("what", "found", "expected", "remedy")),
-            )
-            for each in data["findings"]
-        ),
-    )
+    header = ("severity", "id", "nodes", "what", "found", "expected", "remedy")
+    told = ({**each, "id": f"`{each['id']}`", "nodes": _several(each["nodes"])}
+            for each in data["findings"])  # fmt: skip
+    yield _table(header, ([each[name] for name in header] for each in told))
 
 
 def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
-    yield from _fabrics(data)
+    """Yield each fabric that was looked at as a whole, with its checksum, and what nodes had."""
+    seen = [
+        (f"{case['system']}:{case['partition']}", told["fabric"], f"`{told['fabric_sha256']}`")
+        for case in data["measured"]
+        if "fabric_sha256" in (told := case["provenance"])
+    ]
+    if seen:
+        yield "## Fabric"
+        yield _table(("looked at by", "fabric", "SHA-256 of its devices and links"), seen)
     yield "## Nodes"
-    yield ""
     partitions = written_nodes(data)
     if not any(each.all_pairs for each in partitions):
         yield "No nodes were compared with each other."
@@ -97,25 +92,12 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
         "Each value is what a node's pairs with good ones have, or what it has inside, with its "
         "distance from the median of the good nodes."
     )
-    for place, header, rows in _tables(partitions):
-        yield ""
-        yield f"### Nodes of {place}"
-        yield ""
-        yield from _table(header, rows)
-
-
-def _fabrics(data: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what there is of each fabric that was looked at as a whole, and its checksum."""
-    seen = [
-        (f"{case['system']}:{case['partition']}", told["fabric"], f"`{told['fabric_sha256']}`")
-        for case in data["measured"]
-        if "fabric_sha256" in (told := case["provenance"])
-    ]
-    if seen:
-        yield "## Fabric"
-        yield ""
-        yield from _table(("looked at by", "fabric", "SHA-256 of its devices and links"), seen)
-        yield ""
+    for each in partitions:
+        for measured in (measured for measured in each.all_pairs if measured.values):
+            yield f"### Nodes of {each.place}+{measured.environment}"
+            header = ["node", *(f"{of.quantity}, {of.unit}" for of in measured.values)]
+            medians = ["median", *(number_text(of.median) for of in measured.values)]
+            yield _table(header, [medians, *([name, *cells] for name, cells in measured.rows)])
 
 
 def _several(nodes: Sequence[str], most: int = 8) -> str:
@@ -126,38 +108,26 @@ def _several(nodes: Sequence[str], most: int = 8) -> str:
 def _asked(data: Mapping[str, Any]) -> Iterator[str]:
     asked = data["asked"]
     yield "## What was asked"
-    yield ""
-    yield from _table(
-        ("step", "state", "command", "sessions"),
+    rows = [
         (
-            (
-                *(step["name"], ": ".join(filter(None, (step["state"], step["reason"])))),
-                f"`{' '.join(('reframe', *step['arguments']))}`",
-                ", ".join(run["session"] for run in step["attempts"] if run["session"]),
-            )
-            for step in asked["steps"]
-        ),
-    )
-    yield ""
+            *(step["name"], ": ".join(filter(None, (step["state"], step["reason"])))),
+            f"`{' '.join(('reframe', *step['arguments']))}`",
+            ", ".join(run["session"] for run in step["attempts"] if run["session"]),
+        )
+        for step in asked["steps"]
+    ]
+    yield _table(("step", "state", "command", "sessions"), rows)
     for partition in asked["partitions"]:
         extras = partition.get("extras", {})
         yield f"### Partition {partition['name']}"
-        yield ""
-        facts = extras.get("fabric", {})
-        rows = [(key, value) for key, value in partition.items() if key not in ("name", "extras")]
-        rows += [(key, value) for key, value in extras.items() if key != "fabric"]
-        rows.append(("fabric", _words(facts) or "not stated"))
-        yield from _table(("", ""), ((key, _words(value)) for key, value in rows))
-        yield ""
+        told = {key: partition[key] for key in partition if key not in ("name", "extras")} | extras
+        told["fabric"] = _words(extras.get("fabric", {})) or "not stated"
+        yield _table(("", ""), ((key, _words(value)) for key, value in told.items()))
     yield "### Tolerances"
-    yield ""
-    yield from _table(("source", "of", "tolerance"), _tolerances(asked["tolerances"]))
-    yield ""
+    yield _table(("source", "of", "tolerance"), _tolerances(asked["tolerances"]))
     for name in ("references", "checks"):
         yield f"### Checksums of {name}"
-        yield ""
-        yield from _table(("file", "SHA-256"), ((k, f"`{v}`") for k, v in asked[name].items()))
-        yield ""
+        yield _table(("file", "SHA-256"), ((k, f"`{v}`") for k, v in asked[name].items()))
 
 
 def _tolerances(tolerances: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -185,51 +155,44 @@ def _words(value: object) -> str:
 def _versions(data: Mapping[str, Any]) -> Iterator[str]:
     versions = data["versions"]
     yield "## Versions"
-    yield ""
     rows = [(name, text) for name, text in versions.items() if name != "suites"]
     rows += [
         (suite, ", ".join(f"{key} {text}" for key, text in build.items()))
         for suite, builds in versions["suites"].items()
         for build in builds
     ]
-    yield from _table(("", ""), rows)
+    yield _table(("", ""), rows)
 
 
 def _claims(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Claims and guidelines"
-    yield ""
-    compared = data["guidelines"].get("compared", 0)
-    violated = len(data["guidelines"].get("findings", ()))
+    guidelines = data["verdict"]["guidelines"]
+    compared, violated = guidelines.get("compared", 0), guidelines.get("violated", 0)
     yield f"{compared} comparisons by the guidelines of MPI, {violated} violated."
-    yield ""
     claims = [claim for claim in data["claims"] if "claimed" in claim]
     if not claims:
         yield "No stated relation could be compared with these results."
         return
-    yield from _table(
-        ("claim", "left", "right", "stated", "measured", "state"),
+    rows = [
         (
-            (
-                f"{claim['paper']}, {claim['where']}",
-                *(claim["claimed"]["left"], claim["claimed"]["right"]),
-                f"{claim['claimed']['relation']} {claim['claimed']['printed']}",
-                f"{claim['ours']['value']:.4g} {claim['ours']['unit']}" if claim["ours"] else "",
-                claim["state"],
-            )
-            for claim in claims
-        ),
-    )
+            f"{claim['paper']}, {claim['where']}",
+            *(claim["claimed"]["left"], claim["claimed"]["right"]),
+            f"{claim['claimed']['relation']} {claim['claimed']['printed']}",
+            f"{claim['ours']['value']:.4g} {claim['ours']['unit']}" if claim["ours"] else "",
+            claim["state"],
+        )
+        for claim in claims
+    ]
+    yield _table(("claim", "left", "right", "stated", "measured", "state"), rows)
 
 
 def _signatures(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Signatures"
-    yield ""
     if data.get(SIMULATED):
         yield "None: this was simulated. There is no machine that could be accepted, or rejected."
         return
     yield f"We have checked this protocol and its checksum, and agree that it is: {data['outcome']}"
     for who in ("vendor", "customer"):
-        yield ""
         name = data[who] or _SIGNATURE
         yield f"For the {who}, {name}: {_SIGNATURE} Date: ____________"
 
@@ -238,40 +201,17 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## What was measured"
     for measured in data["measured"]:
         case = conclusions.case_of(measured)
-        yield ""
         yield f"### {case.name} @{case.where}"
-        yield ""
         nodes = _several(case.nodes) or "no node"
         yield f"{case.result}, session {measured['session']}, on {nodes}"
         if case.fail_reason:
-            yield ""
             yield f"Reason: {' '.join(case.fail_reason.split())}"
-        if not case.metrics:
-            continue
-        yield ""
-        yield from _table(
-            ("metric", "value", "unit", "verdict", "must be"),
+        rows = [
             (
-                (
-                    *(metric.name, f"{metric.value:.6g}", metric.unit, written["verdict"]),
-                    "" if metric.reference is None else expected_text(metric),
-                )
-                for written, metric in zip(measured["metrics"], case.metrics, strict=True)
-            ),
-        )
-
-
-#: Title, header and rows.
-_Table: TypeAlias = tuple[str, list[str], list[list[str]]]
-
-
-def _tables(partitions: Iterable[PartitionNodes]) -> Iterator[_Table]:
-    """Yield title, header and rows of a table for each case that measured all pairs."""
-    for each in partitions:
-        for measured in each.all_pairs:
-            if measured.values:
-                header = [f"{values.quantity}, {values.unit}" for values in measured.values]
-                medians = [number_text(values.median) for values in measured.values]
-                rows = [[name, *cells] for name, cells in measured.rows]
-                title = f"{each.place}+{measured.environment}"
-                yield title, ["node", *header], [["median", *medians], *rows]
+                *(metric.name, f"{metric.value:.6g}", metric.unit, written["verdict"]),
+                "" if metric.reference is None else expected_text(metric),
+            )
+            for written, metric in zip(measured["metrics"], case.metrics, strict=True)
+        ]
+        if rows:
+            yield _table(("metric", "value", "unit", "verdict", "must be"), rows)

@@ -19,7 +19,7 @@ from msgspec import Meta, Struct
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.paths import INSTALLED, ROOT
 from acceptance.core.text import one_line, plural
 from acceptance.core.words import is_simulated
@@ -160,7 +160,7 @@ def history(old: Accepted | None, time: str, reason: str) -> dict[datetime, str]
     return {**(old.accepted if old else {}), datetime.fromisoformat(time): one_line(reason)}
 
 
-def take_over(path: Path, fabric: Kept, time: str, reason: str) -> list[Observation]:
+def take_over(path: Path, fabric: Kept, time: str, reason: str) -> list[Finding]:
     """Accept a fabric in place of what was accepted before; return the changes.
 
     Raises Fault where a file of before is malformed, or nothing may be written there.
@@ -177,8 +177,8 @@ def take_over(path: Path, fabric: Kept, time: str, reason: str) -> list[Observat
 
 
 def uplinks(
-    topology: Topology, accepted: AcceptedFabric | None, changed: Iterable[Observation]
-) -> list[Observation]:
+    topology: Topology, accepted: AcceptedFabric | None, changed: Iterable[Finding]
+) -> list[Finding]:
     """Return the leaves with fewer uplinks than their siblings, unless it is known why.
 
     Known are leaves that were accepted so, and those at which a change was found: `changed`.
@@ -198,7 +198,7 @@ def uplinks(
     return found
 
 
-def single_points(topology: Topology) -> list[Observation]:
+def single_points(topology: Topology) -> list[Finding]:
     """Return what a person should know of the build: what hangs on one switch, or one cable."""
     notes = structure(topology).notes(topology)
     return [kinds.observation(kinds.SINGLE, "structure", what=f"{number}", found=text)

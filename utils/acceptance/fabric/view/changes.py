@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.rates import INFINIBAND, Rate
@@ -28,9 +28,7 @@ Ends = tuple[End, End]
 _ASPECTS = {"width": kinds.WIDTH, "speed": kinds.SPEED}
 
 
-def changes(
-    old: Topology, new: Topology, away: Mapping[str, str] | None = None
-) -> list[Observation]:
+def changes(old: Topology, new: Topology, away: Mapping[str, str] | None = None) -> list[Finding]:
     """Return what changed between the accepted fabric and that of now.
 
     `away` are nodes that are known not to be up, and why: their links may be down.
@@ -54,7 +52,7 @@ class _Comparison:
     def _ends_now(self, ends: Ends) -> Ends:
         return _sorted(*(End(self.renamed.get(end.guid, end.guid), end.port) for end in ends))
 
-    def observations(self) -> Iterator[Observation]:
+    def observations(self) -> Iterator[Finding]:
         """Yield each change once; the order matters, as each takes what it explains."""
         yield from self.replaced()
         yield from self.swapped()
@@ -68,7 +66,7 @@ class _Comparison:
         yield from self.trained()
         yield from self.renamed_nodes()
 
-    def replaced(self) -> Iterator[Observation]:
+    def replaced(self) -> Iterator[Finding]:
         for before, after in self.renamed.items():
             links = [each for each in self.old.links if before in _guids(each)]
             place, name = self.old.device_name(before), self.new.devices[after].name
@@ -80,7 +78,7 @@ class _Comparison:
             node = self.new.node(after) or self.old.node(before)
             yield observation(kinds.REPLACED, place, found, expected, what, node)
 
-    def swapped(self) -> Iterator[Observation]:
+    def swapped(self) -> Iterator[Finding]:
         lost_at = _by_end(self.lost)
         for ends in sorted(self.gained):
             for first, second in (ends, ends[::-1]):
@@ -96,7 +94,7 @@ class _Comparison:
                     expected = "each at its own port, as accepted"
                     yield observation(kinds.SWAPPED, place, found, expected, node=nodes)
 
-    def moved(self) -> Iterator[Observation]:
+    def moved(self) -> Iterator[Finding]:
         lost_at = _by_end(self.lost)
         for ends in sorted(self.gained):
             # A host keeps its end: it is the node that has moved.
@@ -109,7 +107,7 @@ class _Comparison:
                     nodes = self.new.nodes(each.guid for each in ends)
                     yield observation(kinds.MOVED, place, found, expected, node=nodes)
 
-    def switches_gone(self) -> Iterator[Observation]:
+    def switches_gone(self) -> Iterator[Finding]:
         for guid in self.old.switches:
             if guid in self.new.devices or guid in self.renamed:
                 continue
@@ -120,7 +118,7 @@ class _Comparison:
             expected, node = f"GUID {guid}, as accepted", self.old.nodes(nodes)
             yield observation(kinds.SWITCH, place, found, expected, "switch", node)
 
-    def switches_new(self) -> Iterator[Observation]:
+    def switches_new(self) -> Iterator[Finding]:
         for guid in self.new.switches:
             if guid not in self.old.devices and guid not in self.renamed.values():
                 links = _take(self.gained, guid)
@@ -129,14 +127,14 @@ class _Comparison:
                 found = f"GUID {guid}, with {count}"
                 yield observation(kinds.NEW, place, found, expected, "switch")
 
-    def link_lost(self, link: Link) -> Observation:
+    def link_lost(self, link: Link) -> Finding:
         nodes = map(self.old.node, _guids(link))
         why = next((self.away[name] for name in nodes if name in self.away), "")
         kind, found = (kinds.AWAY, f"no link: {why}") if why else (kinds.LOST, "no link")
         expected = f"{link.width} {link.speed}, as accepted"
         return of_link(self.old, link, kind, found, expected)
 
-    def trained(self) -> Iterator[Observation]:
+    def trained(self) -> Iterator[Finding]:
         """Yield what runs slower, or faster, than it was accepted."""
         for ends, before in self.accepted.items():
             after = self.current.get(ends, before)
@@ -146,7 +144,7 @@ class _Comparison:
                     kind = slower if _is_slower(what, runs, was) else kinds.FASTER
                     yield of_link(self.new, after, kind, runs, f"{was}, as accepted", what)
 
-    def renamed_nodes(self) -> Iterator[Observation]:
+    def renamed_nodes(self) -> Iterator[Finding]:
         for guid in sorted(self.old.devices.keys() & self.new.devices.keys()):
             was, is_now = self.old.node(guid), self.new.node(guid)
             if was and is_now and was != is_now:
@@ -251,7 +249,7 @@ class Hosts:
         return None if devices and last and last not in devices else facts.port_rate
 
 
-def trained(topology: Topology, hosts: Hosts) -> list[Observation]:
+def trained(topology: Topology, hosts: Hosts) -> list[Finding]:
     """Return the links that run otherwise than they should, and those that are not in service."""
     found = [
         of_link(topology, link, kinds.STATE, link.state, "Active", "state")
@@ -293,7 +291,7 @@ def _best(topology: Topology, what: str) -> dict[str, str]:
 
 def _by_median(
     topology: Topology, members: Sequence[Link], what: str, best: Mapping[str, str]
-) -> Iterator[Observation]:
+) -> Iterator[Finding]:
     """Compare links of a kind with their median, or with the best that both ends do at all."""
     words = sorted((getattr(link, what) for link in members), key=lambda word: rank(what, word))
     median, older = words[len(words) // 2], set()

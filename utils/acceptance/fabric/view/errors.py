@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.text import plural
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.topology import End, Link, Topology
@@ -123,7 +123,7 @@ def kept_of(counters: Counters) -> KeptCounters:
 
 def errors(
     topology: Topology, now: Counters, before: KeptCounters | None, hours: float
-) -> Iterator[Observation]:
+) -> Iterator[Finding]:
     """Compare counters with those of the last reading, `hours` ago; None: there was none."""
     # Without an earlier reading nothing has grown.
     before = kept_of(now) if (first := before is None) else before
@@ -166,7 +166,7 @@ def errors(
         )  # fmt: skip
 
 
-def _standing(topology: Topology, ports: list[tuple[End, list[_Growth]]]) -> Iterator[Observation]:
+def _standing(topology: Topology, ports: list[tuple[End, list[_Growth]]]) -> Iterator[Finding]:
     ports.sort(key=lambda port: -max(each.value for each in port[1]))
     for end, stands in ports[:_SHOWN]:
         found = ", ".join(each.standing for each in stands)

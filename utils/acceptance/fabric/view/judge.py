@@ -1,8 +1,8 @@
 """The judgement of one reading: trained as it should be, as it was accepted, errors, structure."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.view import kinds
 from acceptance.fabric.view.accepted import AcceptedFabric, single_points, uplinks
@@ -18,7 +18,7 @@ def judge(
     accepted: AcceptedFabric | None,
     before: State,
     now: float,
-) -> tuple[list[Observation], State]:
+) -> tuple[list[Finding], State]:
     """Return what one reading shows, each thing once, and the state to keep for the next one.
 
     `counters` are None where they were not read. `before` is the state of the last reading, `now`
@@ -48,6 +48,6 @@ def judge(
     return told, State(now, kept_of(counters), since)
 
 
-def key_of(seen: Observation) -> str:
+def key_of(seen: Finding) -> str:
     """Return what names a deviation in a state: the same at every reading that has it."""
     return " ".join(filter(None, (seen.kind, seen.device, seen.what)))

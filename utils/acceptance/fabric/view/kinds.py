@@ -4,9 +4,9 @@ How bad each is, and what to do about it, is in `core/kinds.py`. A place names b
 link by name and port, and the node at one end.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, Kind
 from acceptance.fabric.topology import Link, Topology
 
@@ -39,12 +39,12 @@ FAILING = frozenset(
 )
 
 
-def kind_of(seen: Observation) -> Kind | None:
+def kind_of(seen: Finding) -> Kind | None:
     """Return what is known of what was seen; None: it is of no fabric."""
     return OF_FABRICS.get(seen.kind) or OF_CABLES.get(seen.kind)
 
 
-def said(seen: Observation) -> str:
+def said(seen: Finding) -> str:
     """Return what was seen without the place: `width 1x, expected 4x`."""
     expected = f", expected {seen.expected}" if seen.expected else ""
     return " ".join(filter(None, (seen.what, seen.found))) + expected
@@ -52,16 +52,17 @@ def said(seen: Observation) -> str:
 
 def observation(
     kind: str, place: str, found: str, expected: str = "", what: str = "", node: str = ""
-) -> Observation:
+) -> Finding:
     """Return what was seen at a place: a link by both of its ends, a switch, or a port."""
     fails = kind in FAILING or kind in OF_CABLES
-    seen = Observation(kind, "", fails, node, place, what, found, expected)
+    nodes = tuple(filter(None, node.split(",")))
+    seen = Finding(kind, "", fails, nodes, place, what, found, expected)
     return replace(seen, text=f"{place}: {said(seen)}")
 
 
 def of_link(
     topology: Topology, link: Link, kind: str, found: str, expected: str, what: str = ""
-) -> Observation:
+) -> Finding:
     """Return what was seen of a link, with the nodes at its ends."""
     place, nodes = topology.link_text(link), topology.nodes(end.guid for end in link.ends)
     return observation(kind, place, found, expected, what, nodes)

@@ -10,7 +10,7 @@ cable is a node and its interface, a switch and its port::
 from pathlib import Path
 
 from acceptance.core import state_files
-from acceptance.core.findings import Observation
+from acceptance.core.findings import Finding
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.view import accepted, kinds
 from acceptance.fabric.view.errors import Cables
@@ -30,7 +30,7 @@ def path_of(reference: Path, name: str) -> Path:
     return reference / "sites" / f"{name}{_SUFFIX}"
 
 
-def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> list[Observation]:
+def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> list[Finding]:
     """Return which cables of a node are not where they were accepted.
 
     `asked`: the fabric is one whose cables nobody else tells: what is not known is said, too.

@@ -10,18 +10,16 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from acceptance.alerts import HISTORY, Ack, Alert
-from acceptance.campaigns.protocol import ProtocolFinding as Finding
-from acceptance.campaigns.protocol import merged, of_case, of_nodes, of_verdict
+from acceptance.alerts import Ack, Alert
 from acceptance.core import machine
+from acceptance.core.findings import Finding, merged
 from acceptance.core.text import natural, plural
-from acceptance.nodes import FAILING
 from acceptance.report import addresses
 from acceptance.report.fabric_reading import leaves
 from acceptance.report.plot_model import Page
 from acceptance.report.runs import Outcome, Ran, Run, counts, since, software, told
 from acceptance.report.source import Place, Source
-from acceptance.verdict import Problem, Verdict
+from acceptance.verdict import Verdict, of_case
 
 #: Cases of a change, and findings of a kind, that are listed; the sessions have all of them.
 SHOWN = 10
@@ -29,8 +27,11 @@ SHOWN = 10
 LOOKS = {"critical": "bad", "major": "bad", "minor": "open", "info": "none"}
 #: Nodes that a finding blames at most: of a case on more of them nobody knows which one it was.
 _BLAMED = 2
-#: Kinds of problems that findings, or alerts of the history, tell more exactly.
-_TOLD = {*FAILING, *HISTORY, "guideline"}
+#: Kinds of findings that say that nobody looked, and not what was seen.
+_UNLOOKED = {
+    *("not-provided", "links-not-judged", "fabric-not-looked"),
+    *("limited", "not-benchmarked", "pairs-not-measured", "nodes-left-out"),
+}
 
 
 class Known(NamedTuple):
@@ -100,7 +101,7 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
         for line in map(partial(_line, _places(run), known), _wrong(run, verdict))
         if not (line.known and line.known.ack)
     ]
-    groups = [[*listed] for _, listed in groupby(lines, lambda each: each.finding.code)]
+    groups = [[*listed] for _, listed in groupby(lines, lambda each: each.finding.kind)]
     seen = {line.known.alert.id for line in lines if line.known}
     of_leaf = {system: leaves(source, system) for system in {p.system for p in source.measured}}
     context = {
@@ -158,31 +159,18 @@ def _places(run: Run | None) -> dict[str, Ran]:
 
 def _wrong(run: Run | None, verdict: Verdict | None) -> list[Finding]:
     """Return what is wrong in a run, the worst first."""
-    found = [each for ran in _places(run).values() for case in ran.executions
-             for each in of_case(case)]  # fmt: skip
     if verdict is None:
-        return merged(found)
-    told = {each.source for each in found}
-    of_history = [each for each in verdict.alerts if each.of_history]
-    seen = replace(verdict, alerts=of_history, unprovided=[], links_not_judged={},
-                   fabric_not_viewed={})  # fmt: skip
-    found += of_verdict(seen)
-    found += [each for each in of_nodes(verdict.nodes.values()) if not _unlooked(each)]
-    told |= {each.found for each in found}
-    found += [
-        Finding(each.kind.upper(), "major", (), each.kind, each.message, "", "", "gate")
-        for each in verdict.problems
-        if each.kind not in _TOLD and told.isdisjoint((each.message, *each.about[:1]))
-    ]
-    away = [
-        Problem("node-absent", f"{node} is {why}", (place, node))
-        for place, entry in verdict.nodes.items()
-        for node, why in entry.not_up.items()
-    ]
-    failing = {each.about for each in verdict.problems if each.kind == "node-absent"}
-    spared = Verdict(problems=[each for each in away if each.about not in failing])
-    # It spoils no night that a node is not up.
-    return merged([*found, *(replace(each, severity="minor") for each in of_verdict(spared))])
+        every = _places(run).values()
+        return merged(each for ran in every for case in ran.executions for each in of_case(case))
+    failing = {each.id for each in verdict.problems} | {each.kind for each in verdict.problems}
+    seen = [
+        # It spoils no night that a node is not up.
+        replace(each, severity="minor") if each.kind == "node-absent" and each.id not in failing
+        else each
+        for each in verdict.everything
+        if each.kind not in _UNLOOKED or each.kind in failing
+    ]  # fmt: skip
+    return merged(seen)
 
 
 def _line(places: Mapping[str, Ran], known: Sequence[Known], finding: Finding) -> Line:
@@ -201,27 +189,18 @@ def _line(places: Mapping[str, Ran], known: Sequence[Known], finding: Finding) -
 def _tells(alert: Alert, finding: Finding) -> bool:
     """Tell whether an alert is of a finding: by its id, its case, its nodes, or its words."""
     if alert.of_history:
-        return finding.id.endswith(f":{alert.id}")
+        return alert.id in finding.alerts
     if alert.cases:
         return finding.source in alert.cases
     if alert.nodes:
-        return {*finding.nodes} == {*alert.nodes} and finding.code not in ("GUIDELINE", "")
+        return {*finding.nodes} == {*alert.nodes} and finding.kind != "guideline"
     said = f"{alert.check} {alert.text}"
     return bool(finding.found) and finding.what in said and finding.found in said
 
 
-def _unlooked(finding: Finding) -> bool:
-    """Tell whether a finding of nodes says that nobody looked, and not what was seen."""
-    return finding.what.startswith("nodes of ")
-
-
 def _unseen(verdict: Verdict | None) -> list[Finding]:
     """Return what nobody looked at, or nothing could judge, by a verdict."""
-    if verdict is None:
-        return []
-    lacking = replace(verdict, problems=[], alerts=[], counters=[], guidelines={})
-    nodes = [each for each in of_nodes(verdict.nodes.values()) if _unlooked(each)]
-    return merged([*of_verdict(lacking), *nodes])
+    return [each for each in verdict.everything if each.kind in _UNLOOKED] if verdict else []
 
 
 def _sentence(verdict: Verdict | None, wrong: Sequence[Finding]) -> str:
@@ -283,7 +262,8 @@ def _judged(
         if ran.outcome is Outcome.GREEN:
             found |= dict.fromkeys(ran.case.nodes, Outcome.GREEN)
     if verdict and (own := verdict.nodes.get(place.name)):
-        judged = [*own.compared, *own.looked_at * (place.name not in verdict.links_not_judged)]
+        unjudged = {each.place for each in verdict.findings if each.kind == "links-not-judged"}
+        judged = [*own.compared, *own.looked_at * ((place.name,) not in unjudged)]
         found |= dict.fromkeys(judged, Outcome.GREEN)
         found |= dict.fromkeys(own.not_up, Outcome.NOT_MEASURED)
     short = {_short(name): outcome for name, outcome in found.items()}
@@ -297,7 +277,7 @@ def _blamed(node: Node, anchor: str, worst: Finding) -> Node:
         outcome = Outcome.RED if len(worst.nodes) <= _BLAMED else Outcome.NOT_JUDGED
     elif outcome is Outcome.GREEN and worst.severity != "info":
         outcome = Outcome.NOT_JUDGED
-    return Node(node.name, outcome, f"{outcome.value}, {worst.code}", anchor)
+    return Node(node.name, outcome, f"{outcome.value}, {worst.kind}", anchor)
 
 
 def _short(name: str) -> str:

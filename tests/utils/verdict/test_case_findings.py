@@ -1,21 +1,19 @@
-"""Findings: every row of the tables, ids that stay the same, and what cases observed."""
+"""Findings of cases: ids that stay the same, what failed them, and what they observed."""
 
 import json
-from dataclasses import replace
 
 import pytest
-from msgspec import structs
+from msgspec.structs import replace
 
-from acceptance.campaigns.protocol import findings
-from acceptance.core.findings import Observation, observations
+from acceptance.core.findings import Finding, merged, observations
 from acceptance.core.kinds import OF_LINKS
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.node import deviation
 from acceptance.ledger import Case, Metric
 from acceptance.machine import NoCase
 from acceptance.references import outside
-from acceptance.verdict.model import Problem, Verdict
-from tests.alerted import ALERT
+from acceptance.verdict.case_findings import of_case
+from acceptance.verdict.model import CaseResult, Verdict
 
 
 def case(reason="", result="fail", metrics=(), **more):
@@ -122,8 +120,8 @@ def test_every_kind_of_deviation_is_tried_here():
 
 @pytest.mark.parametrize("seen", DEVIATIONS, ids=lambda each: each.text)
 def test_a_deviation_is_a_finding_of_its_node(seen):
-    found = findings.of_deviation(seen, "LinkCheck")
-    assert found.code == seen.kind.upper()
+    (found,) = of_case(case(result="pass", findings=(seen,)))
+    assert found.kind == seen.kind
     assert found.nodes == ("n1",)
     assert (found.found, found.expected) == (seen.found, seen.expected)
     assert "n1" in found.id.split(":")
@@ -135,15 +133,14 @@ def test_a_deviation_is_a_finding_of_its_node(seen):
 
 def test_a_remedy_names_the_device():
     (down,) = (one for one in DEVIATIONS if one.found == "1000 Mb/s full")
-    assert "ethtool eth2" in findings.of_deviation(down).remedy
+    (found,) = of_case(case(result="pass", findings=(down,)))
+    assert "ethtool eth2" in found.remedy
 
 
 def test_a_case_of_the_link_check_gives_a_finding_for_each_deviation():
     seen = [replace(DEVIATIONS[n], fails=True) for n in (0, 13)]
     reason = f"performance error: {'; '.join(each.text for each in seen)}"
-    found = findings.of_case(
-        case(reason, suite="fabric", benchmark="fabric.link", findings=tuple(seen))
-    )
+    found = of_case(case(reason, suite="fabric", benchmark="fabric.link", findings=tuple(seen)))
     assert [one.id for one in found] == [
         "LINK-RATE:n1:mlx5_0/1",
         "PCIE-WIDTH:n1:mlx5_0",
@@ -152,70 +149,77 @@ def test_a_case_of_the_link_check_gives_a_finding_for_each_deviation():
 
 def test_what_a_passed_case_saw_of_its_links_is_told_once():
     seen = DEVIATIONS[21]
-    found = [findings.of_case(case(result="pass", findings=(seen,)))] * 2
-    (finding,) = findings.merged(one for several in found for one in several)
-    assert (finding.code, finding.severity) == ("LINK-ERRORS", "minor")
+    found = [of_case(case(result="pass", findings=(seen,)))] * 2
+    (finding,) = merged(one for several in found for one in several)
+    assert (finding.kind, finding.severity) == ("link-errors", "minor")
 
 
 # Cases
 
 FAULTS = {
-    "misplaced": ("misplaced: asked for 1 ranks on each of 2 nodes, had 2", "MISPLACED"),
-    "implausible": ("bandwidth_4 is 9 MB/s, infiniband QDR carries at most 3", "IMPLAUSIBLE"),
-    "no-bytes": ("only 400 bytes went over fast0 of node1", "NO-BYTES"),
-    "link-failed": ("n1 mlx5_0/1 link_downed: 3 more (0 to 3), expected no more", "LINK-FAILED"),
-    "time-limit": ("the job 7 on node1 was CANCELLED DUE TO TIME LIMIT", "TIME-LIMIT"),
-    "job-ended": ("the job 7 on node1 was CANCELLED DUE TO NODE FAILURE", "JOB-ENDED"),
-    "not-started": ("its job waited for 400 s and did not start", "NOT-STARTED"),
+    "misplaced": "misplaced: asked for 1 ranks on each of 2 nodes, had 2",
+    "implausible": "bandwidth_4 is 9 MB/s, infiniband QDR carries at most 3",
+    "no-bytes": "only 400 bytes went over fast0 of node1",
+    "link-failed": "n1 mlx5_0/1 link_downed: 3 more (0 to 3), expected no more",
+    "time-limit": "the job 7 on node1 was CANCELLED DUE TO TIME LIMIT",
+    "job-ended": "the job 7 on node1 was CANCELLED DUE TO NODE FAILURE",
+    "not-started": "its job waited for 400 s and did not start",
+    "of-a-later-release": "something new",
 }
 
 
-@pytest.mark.parametrize("kind", [*FAULTS, "of-a-later-release"])
-def test_the_kind_of_what_failed_a_case_gives_its_code(kind):
-    text, code = FAULTS.get(kind, ("something new", "CASE-FAILED"))
-    link = ("n1", "mlx5_0/1", "link_downed") if kind == "link-failed" else ("", "", "")
-    seen = Observation(kind, text, True, *link)
+@pytest.mark.parametrize(("kind", "text"), FAULTS.items())
+def test_the_kind_of_what_failed_a_case_is_that_of_its_finding(kind, text):
+    link = (("n1",), "mlx5_0/1", "link_downed") if kind == "link-failed" else ()
+    seen = Finding(kind, text, True, *link)
     # Whatever the words of the reason are: the kind counts.
-    (found,) = findings.of_case(case("performance error: job timed out", findings=(seen,)))
-    assert (found.code, found.found) == (code, text)
-    assert found.nodes == (("n1",) if code == "LINK-FAILED" else ("node1", "node2"))
+    (found,) = of_case(case("performance error: job timed out", findings=(seen,)))
+    assert (found.kind, found.text) == ("case-failed" if "later" in kind else kind, text)
+    assert found.fails
+    assert found.nodes == (("n1",) if link else ("node1", "node2"))
     # The same case that fails in other words is the same finding.
     other = replace(seen, text=text.replace("400", "500").replace("7", "8"))
-    (again,) = findings.of_case(case("performance error", findings=(other,)))
+    (again,) = of_case(case("performance error", findings=(other,)))
     assert again.id == found.id
+
+
+def test_a_node_over_which_no_bytes_went_is_named():
+    seen = Finding("no-bytes", FAULTS["no-bytes"], True, ("node1",))
+    (found,) = of_case(case("performance error", findings=(seen,)))
+    assert found.nodes == ("node1",)
 
 
 def test_a_deviation_that_explains_a_failure_does_not_hide_its_metrics():
     own = [metric("bandwidth_8", 50.0, "limit of x")]
     seen = (DEVIATIONS[21],)
-    found = findings.of_case(case("performance error: x", metrics=own, findings=seen))
-    assert [one.code for one in found] == ["LINK-ERRORS", "BELOW-LIMIT"]
+    found = of_case(case("performance error: x", metrics=own, findings=seen))
+    assert [one.kind for one in found] == ["link-errors", "below-limit"]
 
 
 REASONS = [
-    ("job error: [jobid=7] job timed out", "TIME-LIMIT"),
+    ("job error: [jobid=7] job timed out", "time-limit"),
     (
         "job blocked error: [jobid=7] job cancelled because it was blocked due to reason: "
         "ReqNodeNotAvail, UnavailableNodes:node2",
-        "JOB-BLOCKED",
+        "job-blocked",
     ),
     (
         "job blocked error: [jobid=7] job cancelled because it was blocked due to reason: "
         "PartitionTimeLimit",
-        "JOB-BLOCKED",
+        "job-blocked",
     ),
-    ("sanity error: exited with status 1: assertion failed", "CASE-FAILED"),
-    ("", "CASE-FAILED"),
+    ("sanity error: exited with status 1: assertion failed", "case-failed"),
+    ("", "case-failed"),
 ]
 
 
-@pytest.mark.parametrize(("reason", "code"), REASONS, ids=[code for _, code in REASONS])
-def test_the_reason_of_a_failed_case_gives_its_code(reason, code):
-    (found,) = findings.of_case(case(reason))
-    assert found.code == code
+@pytest.mark.parametrize(("reason", "kind"), REASONS, ids=[kind for _, kind in REASONS])
+def test_what_reframe_gave_up_a_job_for_is_the_kind_of_its_finding(reason, kind):
+    (found,) = of_case(case(reason))
+    assert found.kind == kind
     assert found.nodes == ("node1", "node2")
     # The same case that fails in other words is the same finding.
-    (again,) = findings.of_case(case(reason.replace("400", "500").replace("7", "8")))
+    (again,) = of_case(case(reason.replace("400", "500").replace("7", "8")))
     assert again.id == found.id
 
 
@@ -228,18 +232,18 @@ def test_the_reason_of_a_failed_case_gives_its_code(reason, code):
         ("a reference of the check", "BELOW-REFERENCE"),
     ],
 )
-def test_what_judged_a_metric_gives_its_code(judged_by, code):
+def test_what_judged_a_metric_gives_its_kind(judged_by, code):
     own = [metric("bandwidth_8", 50.0, judged_by), metric("bandwidth_16", 20.0, judged_by)]
-    (found,) = findings.of_case(case("performance error: failed to meet reference", "fail", own))
+    (found,) = of_case(case("performance error: failed to meet reference", "fail", own))
     assert found.id == (f"{code}:made:qdr+first:osu.bw:np=2;placement=inter-node:bandwidth")
-    assert found.found == "bandwidth_16 20 MB/s, and at 1 more sizes"
+    assert found.text == "bandwidth_16 20 MB/s, and at 1 more sizes"
     assert found.expected == f">= 90 MB/s ({judged_by})"
 
 
 def test_better_than_the_reference_allows_is_another_thing():
     one = metric("latency_8", 0.1, "baseline made", 1.0, -0.5, 0.1, "us")
-    (found,) = findings.of_case(case("performance error: x", "fail", [one]))
-    assert (found.code, found.severity) == ("ABOVE-REFERENCE", "minor")
+    (found,) = of_case(case("performance error: x", "fail", [one]))
+    assert (found.kind, found.row.severity) == ("above-reference", "minor")
     assert found.expected == ">= 0.5 and <= 1.1 us (baseline made)"
 
 
@@ -260,85 +264,64 @@ def test_a_value_lies_within_its_thresholds_or_outside(value, reference, lower, 
 
 
 def test_a_build_that_failed_and_a_case_that_never_ran():
-    (built,) = findings.of_case(case("sanity error: no compiler", fixture=True))
-    assert built.code == "BUILD-FAILED"
-    left = [
-        findings.of_case(case(result="fail_deps", name=f"OsuMpi {n}", keys={}))[0] for n in "ab"
-    ]
+    (built,) = of_case(case("sanity error: no compiler", fixture=True))
+    assert built.kind == "build-failed"
+    left = [of_case(case(result="fail_deps", name=f"OsuMpi {n}", keys={}))[0] for n in "ab"]
     assert [one.id for one in left] == ["LEFT-OUT:made:qdr+first:osu"] * 2
-    (aborted,) = findings.of_case(case(result="abort"))
-    assert (aborted.code, aborted.found) == ("NOT-MEASURED", "abort")
-    assert findings.of_case(case(result="pass")) == []
+    (aborted,) = of_case(case(result="abort"))
+    assert (aborted.kind, aborted.text) == ("not-measured", "abort")
+    assert of_case(case(result="pass")) == ()
 
 
 # Verdicts
 
 
 def test_a_problem_has_the_same_id_on_the_next_run():
-    def of(message):
-        verdict = Verdict(system="made", problems=[Problem("fewer-cases", message)])
-        (found,) = findings.of_verdict(verdict)
+    def of(number):
+        verdict = Verdict(system="made")
+        verdict.fail("fewer-cases", f"only {number} of 17 selected cases were run")
+        (found,) = verdict.everything
         return found
 
-    first, second = (of(f"only {n} of 17 selected cases were run") for n in (3, 4))
+    first, second = of(3), of(4)
     assert first.id == second.id == "FEWER-CASES"
     assert first.severity == "major"
 
 
 def test_what_the_cases_tell_is_not_told_twice():
-    problems = [Problem("case-failed", "x"), Problem("regression", "y"), Problem("guideline", "z")]
-    assert [*findings.of_verdict(Verdict(problems=problems))] == []
+    verdict = Verdict()
+    verdict.cases = [CaseResult("made:qdr+first", "A", "fail", findings=of_case(case("x")))]
+    verdict.fail("case-failed", "A @made:qdr+first: x", "A @made:qdr+first")
+    assert [each.kind for each in verdict.everything] == ["case-failed"]
+    assert verdict.everything[0].place[0] == "made:qdr+first"
 
 
-def test_a_counter_that_stands_is_a_reservation_with_the_words_of_the_verdict():
-    text = "node1 mlx5_0/1: link_downed stands at 7 (+3 in 2.0 days)"
-    counter = {"node": "node1", "device": "mlx5_0/1", "counter": "link_downed", "text": text}
-    (found,) = findings.of_verdict(Verdict(counters=[counter]))
-    assert (found.id, found.severity) == ("LINK-COUNTERS:node1:mlx5_0/1:link_downed", "minor")
-    assert (found.nodes, found.found) == (("node1",), text)
-    seen = Observation("link-counters", "", node="node1", device="mlx5_0/1", what="x", found="7")
-    assert findings.of_case(case(result="pass", findings=(seen,))) == []
+def test_a_counter_that_stands_is_told_by_the_verdict_alone():
+    seen = Finding("link-counters", "", nodes=("node1",), device="mlx5_0/1", what="x", found="7")
+    assert of_case(case(result="pass", findings=(seen,))) == ()
 
 
-def test_a_node_that_is_not_up_is_a_finding_of_its_own():
-    problem = Problem("node-absent", "made:qdr: node3 is drained (x)", ("made:qdr", "node3"))
-    (found,) = findings.of_verdict(Verdict(system="made", problems=[problem]))
-    assert (found.id, found.severity) == ("NODE-ABSENT:made:qdr:node3", "major")
-    assert found.nodes == ("node3",)
+def test_suites_that_are_missing_are_findings():
+    missing = [NoCase("npb.py", "nothing provides it", "make spack")]
+    (found,) = Verdict(system="made", unprovided=missing).everything
+    assert (found.id, found.severity) == ("NOT-PROVIDED:made:npb.py", "minor")
+    assert (found.found, found.remedy) == ("nothing provides it", "make spack")
 
 
-def test_suites_that_are_missing_incidents_and_guidelines_are_findings():
-    verdict = Verdict(
-        system="made",
-        unprovided=[NoCase("npb.py", "nothing provides it; get it with: make spack")],
-        alerts=[
-            structs.replace(
-                ALERT, id="ab12", system="made", partition="qdr", check="OsuMpi",
-                metric="bandwidth_8", before=5.0, after=4.0, unit="MB/s", cause="",
-            ),
-        ],
-        guidelines={"findings": [
-            {"id": "g1", "guideline": "Allgather <= Gather + Bcast", "text": "t", "fails": fails}
-            for fails in (False,)
-        ]},
-    )  # fmt: skip
-    found = {one.id: one.severity for one in findings.of_verdict(verdict)}
-    assert found == {
-        "NOT-PROVIDED:made:npb.py": "minor",
-        "REGRESSION:made:qdr:ab12": "major",
-        "GUIDELINE:g1": "info",
-    }
-    verdict.guidelines["findings"][0]["fails"] = True
-    assert [*findings.of_verdict(verdict)][-1].severity == "major"
+def test_a_finding_says_its_device_once_however_often_it_is_merged():
+    seen = Finding("link-errors", "t", device="mlx5_0/1", what="symbol_error", place=("n1",))
+    (once,) = merged([seen])
+    assert once.what == "mlx5_0/1 symbol_error"
+    assert merged([once]) == [once]
 
 
 def test_merged_are_the_worst_first_with_all_nodes():
-    one = findings.make("time-limit", ("x",), "t", nodes=("n1",))
-    two = findings.make("time-limit", ("x",), "t", nodes=("n2",))
-    info = findings.make("recorded", ("y",), "t")
-    critical = findings.make("link-rate", ("z",), "t")
-    assert [(f.code, f.nodes) for f in findings.merged([info, one, two, critical])] == [
-        ("LINK-RATE", ()),
-        ("TIME-LIMIT", ("n1", "n2")),
-        ("RECORDED", ()),
+    one = Finding("time-limit", "t", nodes=("n1",), place=("x",))
+    two = Finding("time-limit", "t", nodes=("n2",), place=("x",))
+    info = Finding("recorded", "t", place=("y",))
+    critical = Finding("link-rate", "t", place=("z",))
+    assert [(f.kind, f.nodes) for f in merged([info, one, two, critical])] == [
+        ("link-rate", ()),
+        ("time-limit", ("n1", "n2")),
+        ("recorded", ()),
     ]
