@@ -64,32 +64,26 @@ def of_benchmark(name: str, stem: str) -> Family:
     """
     row, stem = suites.find(name), stem.removesuffix("_peak")
     quantity = QUANTITIES.get(stem, stem)
-
-    def family(section: str, rank: int, usual: str, id: str, title: str) -> Family:
-        if stem == usual:
-            return Family(section, rank, id, title, quantity)
-        word = quantity.replace("_", " ")
-        return Family(OTHER, 0, f"{name}-{stem}", f"{name}: {word.lower()}", word.capitalize())
-
-    if not row.columns or name.startswith("patterns."):
-        return family(OTHER, 0, "", "", "")
+    both = row.link_factor == 2
+    word, ways = "-both" * both, ", both ways" * both
+    several = row.processes != "two"
+    operation = row.operation or name.rpartition(".")[2].capitalize()
+    known = {
+        "latency": (SEVERAL, 0, "latency-pairs", "Latency of several pairs")
+        if several
+        else (PAIR, 0, "latency", "Latency"),
+        "bandwidth": (SEVERAL, 1, f"bandwidth-pairs{word}", f"Bandwidth of several pairs{ways}")
+        if row.pair_sum
+        else (PAIR, 1 + both, f"bandwidth{word}", f"Bandwidth{ways}"),
+        "message_rate": (SEVERAL, 2, "message-rate", "Message rate"),
+        "time": (PAIR, 3, "neighbours", "Exchange with neighbours: time"),
+    }
     if not row.point_to_point:
-        title = row.operation or name.rpartition(".")[2].capitalize()
-        return family(COLLECTIVE, 0, "time", f"collective-{title}".lower(), title)
-    if stem == "message_rate":
-        return family(SEVERAL, 2, stem, "message-rate", "Message rate")
-    if stem == "latency":
-        if row.processes == "two":
-            return family(PAIR, 0, stem, "latency", "Latency")
-        return family(SEVERAL, 0, stem, "latency-pairs", "Latency of several pairs")
-    if stem == "time":
-        return family(PAIR, 3, stem, "neighbours", "Exchange with neighbours: time")
-    both = ", both ways" if row.link_factor == 2 else ""
-    if row.pair_sum:
-        word, title = "bandwidth-pairs", f"Bandwidth of several pairs{both}"
-        return family(SEVERAL, 1, "bandwidth", f"{word}{'-both' * bool(both)}", title)
-    word = "bandwidth-both" if both else "bandwidth"
-    return family(PAIR, 2 if both else 1, "bandwidth", word, f"Bandwidth{both}")
+        known = {"time": (COLLECTIVE, 0, f"collective-{operation}".lower(), operation)}
+    if row.columns and not name.startswith("patterns.") and stem in known:
+        return Family(*known[stem], quantity)
+    title = quantity.replace("_", " ")
+    return Family(OTHER, 0, f"{name}-{stem}", f"{name}: {title.lower()}", title.capitalize())
 
 
 #: Up to so many curves of results in a plot their bands are shown from the beginning.
@@ -229,15 +223,12 @@ def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Tr
     keys = {**sweep.keys, "environment": sweep.environment}
     rows = [row for row in (library.baselines if library else ())
             if (row.system, row.partition, row.benchmark, row.metric, row.unit) == own]  # fmt: skip
-    samples = {
-        size: Sample(float(size), row.value, row.citation)
-        for row in rows
+    samples = [
+        Sample(float(size), fitting[-1].value, fitting[-1].citation)
         for size in sweep.sizes
-        if row.fits({**keys, "message_size": str(size)})
-    }
-    listed = [samples[size] for size in sorted(samples)]
-    name = f"{name}: baseline"
-    return Trace(name, listed, Origin.BASELINE, group=group) if listed else None
+        if (fitting := [row for row in rows if row.fits({**keys, "message_size": str(size)})])
+    ]
+    return Trace(f"{name}: baseline", samples, Origin.BASELINE, group=group) if samples else None
 
 
 def published(
@@ -286,41 +277,40 @@ def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trac
     traces: dict[str, Trace] = {}
     said: dict[str, None] = {}
     for sweep in sweeps:
-        facts, place = sweep.place.facts, sweep.place
+        place = sweep.place
+        name = f"{place.partition}: "
         if sweep.keys.get("placement") != _BETWEEN_NODES:
-            said["inside a node the fabric sets none"] = None
-            continue
-        if facts is None:
+            name, why = "", "inside a node the fabric sets none"
+        elif place.facts is None:
             why = place.fault or plausibility.not_compared(None)
-            said[f"{place.partition}: no physical limit is known: {why}"] = None
-            continue
-        found = _limit(sweep, facts, place.partition if grouped else "")
-        if found is None:
-            why = plausibility.not_compared(facts) or "no limit is known of this quantity"
-            said[f"{place.partition}: {why}"] = None
-            continue
-        trace, formula = found
-        traces.setdefault(trace.name, trace)
-        said[f"{trace.name}: {formula}"] = None
+            why = f"no physical limit is known: {why}"
+        elif found := _limit(sweep, place.facts, place.partition if grouped else ""):
+            traces.setdefault(found.name, found)
+            name, why = f"{found.name}: ", found.samples[0].note
+        else:
+            why = plausibility.not_compared(place.facts) or "no limit is known of this quantity"
+        said[name + why] = None
     text = "Physical limit: " + "; ".join(said) + "." if said else ""
     least = any(_TIME in one for one in said)
     return [*traces.values()], f"{text} {_LEAST}" if least else text
 
 
-def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
+def _limit(sweep: Sweep, facts: Facts, group: str) -> Trace | None:
+    """Return the limit of a sweep, its formula in each sample; None where there is none."""
     row, bound = suites.find(sweep.benchmark), limit(facts)
     sizes = [size for size in sweep.sizes if size]
-    name = f"limit of {sweep.place.partition}"
-    if sweep.stem in bandwidth_shares.METRICS and sweep.unit in bandwidth_shares.UNITS:
+    name, unit = f"limit of {sweep.place.partition}", bandwidth_shares.UNITS.get(sweep.unit)
+    if not sizes:
+        return None
+    if sweep.stem in bandwidth_shares.METRICS and unit:
         nodes, np = (count_of(sweep.keys, key, 2) for key in ("nodes", "np"))
         mapping = sweep.keys.get("mapping", "block")
         share = bandwidth_shares.factor(row, nodes, mapping, np // 2)
         if share is None or bound.bandwidth is None:
             return None
-        value = share * bound.bandwidth / bandwidth_shares.UNITS[sweep.unit]
-        values = [value] * len(sizes)
+        values = [share * bound.bandwidth / unit] * len(sizes)
         times = "" if share == 1 else f"{share:g} x "
-        formula = f"{times}{bound.formula} = {value:,.1f} {sweep.unit}, {facts.text}"
+        formula = f"{times}{bound.formula} = {values[0]:,.1f} {sweep.unit}, {facts.text}"
         name += f", {share:g} x" if times else ""
     elif sweep.stem == "latency" and row.one_message and latency_floor(facts):
         values = [latency_floor(facts, size) for size in sizes]
@@ -329,4 +319,4 @@ def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
     else:
         return None
     samples = [Sample(float(x), y, formula) for x, y in zip(sizes, values, strict=True)]
-    return Trace(name, samples, Origin.LIMIT, group=group), formula
+    return Trace(name, samples, Origin.LIMIT, group=group)

@@ -50,9 +50,8 @@ pages = Kind("curves", "Curves", "Curves of {}", EMPTY, _draw).pages
 def _of_partition(found: Results, plots: Sequence[object]) -> str:
     when = f" The newest session is of {time_text(found.newest.start)}." if found.newest else ""
     text = f"{plural(len(plots), 'plot')} of what the sessions of this report have.{when}"
-    if single := sum(
-        len(each.sizes) == 1 and not family_of(each) for each in found.sweeps.values()
-    ):
+    sweeps = found.sweeps.values()
+    if single := sum(len(each.sizes) == 1 and not family_of(each) for each in sweeps):
         text += (
             f" {plural(single, 'metric')} of one message size stand in the history and on the "
             "pages of sessions."
@@ -76,12 +75,10 @@ def families(sweeps: Iterable[Sweep]) -> list[tuple[Family, list[Sweep]]]:
     for sweep in sweeps:
         if family := family_of(sweep):
             found.setdefault((family, sweep.unit), []).append(sweep)
-
-    def order(entry: tuple[tuple[Family, str], list[Sweep]]) -> tuple[object, ...]:
-        (family, unit), _ = entry
-        return SECTIONS.index(family.section), family.rank, family.title, unit
-
-    return [(family, listed) for (family, _), listed in sorted(found.items(), key=order)]
+    order = sorted(
+        found, key=lambda of: (SECTIONS.index(of[0].section), of[0].rank, of[0].title, of[1])
+    )
+    return [(of[0], found[of]) for of in order]
 
 
 def _split(sweeps: list[Sweep], by: Sequence[str] = SPLIT) -> Iterator[tuple[str, list[Sweep]]]:
