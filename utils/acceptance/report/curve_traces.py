@@ -17,13 +17,21 @@ from acceptance.report.results import Sweep, count_of
 from acceptance.report.source import Place, Source
 
 #: Sections of a page of curves, in their order.
-PAIR, SEVERAL, COLLECTIVE, OTHER = (
+SECTIONS = PAIR, SEVERAL, COLLECTIVE, BALANCE, OTHER = (
     "Between two processes",
     "Several pairs",
     "Collective operations",
+    "Communication balance",
     "Patterns and others",
 )
-SECTIONS = (PAIR, SEVERAL, COLLECTIVE, OTHER)
+#: Ratios of the communication balance, in the order of the paper (Subramoni, Koop and Panda 2009,
+#: slides "CBR") -> what they compare. A ratio of 1 is balanced.
+RATIOS = {
+    "cbr.latency": "Latency inside a node over that between nodes",
+    "cbr.bw": "Bandwidth inside a node over that between nodes",
+    "cbr.bibw": "Bandwidth both ways inside a node over that between nodes",
+    "cbr.mbw": "Bandwidth of several pairs inside a node over that between nodes",
+}
 #: Stems -> what the axis is called.
 QUANTITIES = {
     "latency": "Latency",
@@ -48,9 +56,9 @@ class Family:
 def family_of(sweep: Sweep) -> Family | None:
     """Return the family of a sweep; None: it is not drawn over message sizes.
 
-    Such are ratios, which have a page, and the one size of what no paper draws over sizes.
+    Such is the one size of what no paper draws over sizes.
     """
-    if not sweep.sizes or sweep.benchmark.startswith("cbr."):
+    if not sweep.sizes:
         return None
     family = of_benchmark(sweep.benchmark, sweep.stem)
     return None if family.section == OTHER and len(sweep.sizes) == 1 else family
@@ -64,6 +72,8 @@ def of_benchmark(name: str, stem: str) -> Family:
     """
     row, stem = suites.find(name), stem.removesuffix("_peak")
     quantity = QUANTITIES.get(stem, stem)
+    if name in RATIOS:
+        return Family(BALANCE, [*RATIOS].index(name), name, RATIOS[name], quantity)
     both = row.link_factor == 2
     word, ways = "-both" * both, ", both ways" * both
     several = row.processes != "two"

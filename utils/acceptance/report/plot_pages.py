@@ -1,4 +1,4 @@
-"""Pages that are plots in sections: curves, balance, NPB and HPCC.
+"""Pages that are plots in sections: curves, NPB and HPCC.
 
 Each kind has a page for each partition, and one for each system of which it compares several
 partitions. What is drawn is all that tells the kinds apart: a function of theirs makes it.
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from acceptance import suites
 from acceptance.ledger import Case
 from acceptance.report import addresses
+from acceptance.report.curve_traces import RATIOS
 from acceptance.report.plot_model import Page, Plot
 from acceptance.report.results import Results, results
 from acceptance.report.source import Source
@@ -98,8 +99,6 @@ def _failed(source: Source, found: Results, folder: str) -> list[tuple[str, str]
 
 def _folder_of(case: Case) -> str:
     """Return which kind of page shows a case: its folder; empty: none of these."""
-    if case.benchmark.startswith("cbr."):
-        return "balance"
     if case.suite in ("npb", "hpcc"):
         return case.suite
-    return "curves" if case.suite in suites.SUITES else ""
+    return "curves" if case.suite in suites.SUITES or case.benchmark in RATIOS else ""

@@ -24,7 +24,7 @@ from acceptance.report.source import Source
 
 #: Entries of the navigation, in their order; other groups follow.
 GROUPS = (
-    "Overview", "Sessions", "History", "Curves", "Pairs", "Fabric", "Balance", "NPB", "HPCC",
+    "Overview", "Sessions", "History", "Curves", "Pairs", "Fabric", "NPB", "HPCC",
     "Compare", "Protocols", "References", "Downloads",
 )  # fmt: skip
 #: The file by which a folder is known as a report of ours: it lists what stands in the folder.
