@@ -31,7 +31,7 @@ import jinja2
 from markupsafe import Markup
 
 from acceptance.core.errors import Fault
-from acceptance.core.text import bytes_text, plural
+from acceptance.core.text import bytes_text, plural, shortened
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
 
@@ -372,19 +372,16 @@ def table(plot: Plot, page: str) -> Markup:
 
 def _off_axis(plot: Plot) -> str:
     """Say which numbers a logarithmic axis has no place for; empty: all have one."""
-    every = [sample for _, sample in numbers(plot)]
-    x = {one.x for one in every if isinstance(one.x, int | float) and one.x <= 0}
-    below = x if plot.x.scale is Scale.LOG else set()
-    lost = sum(one.x in below for one in every)
-    if plot.y.scale is Scale.LOG:
-        lost += sum(one.x not in below and (one.y or 1) <= 0 for one in every)
-    if not lost:
-        return ""
-    places = ", ".join(x_text(plot.x, value) for value in sorted(below, key=float))
-    where = f" (at {places})" if places else ""
+
+    def is_off(axis: Axis, at: float | str | None) -> bool:
+        return axis.scale is Scale.LOG and isinstance(at, int | float) and at <= 0
+
+    lost = [one for _, one in numbers(plot) if is_off(plot.x, one.x) or is_off(plot.y, one.y)]
+    places = shortened(dict.fromkeys(x_text(plot.x, one.x) for one in lost))
     return (
-        f"{plural(lost, 'number')}{where} stand in the table only: a logarithmic axis has no zero."
-    )
+        f"{plural(len(lost), 'number')} (at {places}) stand in the table only: a logarithmic axis "
+        "has no zero."
+    ) if lost else ""  # fmt: skip
 
 
 @cache
