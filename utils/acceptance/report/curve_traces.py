@@ -10,7 +10,7 @@ from acceptance import suites
 from acceptance.core.text import plural
 from acceptance.core.words import model_of
 from acceptance.fabric import Facts, bandwidth_shares, latency_floor, limit, plausibility
-from acceptance.references import Library, Reference
+from acceptance.references import Library
 from acceptance.report.plot_model import Form, Origin, Sample, Trace
 from acceptance.report.rendering import time_text
 from acceptance.report.results import Sweep, count_of
@@ -242,39 +242,35 @@ def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Tr
 
 
 def published(
-    library: Library | None, places: Iterable[Place], family: Family, unit: str,
+    library: Library | None, of_places: Iterable[Place], family: Family, unit: str,
     span: tuple[float, float],
 ) -> Iterator[Trace]:  # fmt: skip
     """Yield what papers print of these partitions; a peak without a size is a line over `span`.
 
     A simulated system has the papers of the real one. Bounds and coarser repetitions are left out.
     """
-    names = {(model_of(place.system), place.partition) for place in places}
-    groups: dict[tuple[str, ...], dict[float | None, Reference]] = {}
+    places = {(model_of(place.system), place.partition) for place in of_places}
+    found: dict[tuple[str, str, Form], dict[float | str, Sample]] = {}
     for row in library.values if library else ():
-        if (row.system, row.partition) not in names or row.unit != unit or row.relation != "=":
+        size = row.parameters.get("message_size")
+        of = (row.system, row.partition) in places and row.unit == unit and row.relation == "="
+        if not of or of_benchmark(row.benchmark, row.metric).id != family.id:
             continue
-        if of_benchmark(row.benchmark, row.metric).id != family.id:
+        told = [words(key, value) for key, value in row.parameters.items() if key in _WORDS]
+        name = f"{row.system} {row.partition}: {', '.join((row.benchmark, *told))}"
+        if size is not None:
+            samples = [Sample(float(size), row.value, row.citation)]
+            key = name, row.partition, Form.POINTS
+        elif row.metric.endswith("_peak"):
+            note = f"{row.citation}: the largest over all sizes"
+            samples = [Sample(at, row.value, note) for at in span]
+            key = f"{name}, peak", row.partition, Form.LINE
+        else:
             continue
-        keys = dict(row.parameters)
-        size = keys.pop("message_size", None)
-        if size is None and not row.metric.endswith("_peak"):
-            continue
-        told = (words(key, value) for key, value in keys.items() if key in _WORDS)
-        what = (row.system, row.partition, row.benchmark, *told)
-        place = float(size) if size is not None else None
-        groups.setdefault((*what, row.metric), {})[place] = row
-    for (system, partition, benchmark, *keyed, _), rows in groups.items():
-        name = f"{system} {partition}: {', '.join((benchmark, *keyed))}"
-        form, peak = Form.POINTS, rows.pop(None, None)
-        samples = [Sample(size, row.value, row.citation)
-                   for size, row in sorted(rows.items(), key=lambda item: item[0] or 0)
-                   if size is not None]  # fmt: skip
-        if peak:
-            note = f"{peak.citation}: the largest over all sizes"
-            name, form = f"{name}, peak", Form.LINE
-            samples = [Sample(size, peak.value, note) for size in span]
-        yield Trace(name, samples, Origin.PUBLISHED, form, group=partition)
+        found.setdefault(key, {}).update((one.x, one) for one in samples)
+    for (name, partition, form), by_size in found.items():
+        listed = sorted(by_size.values(), key=lambda one: float(one.x))
+        yield Trace(name, listed, Origin.PUBLISHED, form, group=partition)
 
 
 def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trace], str]:
