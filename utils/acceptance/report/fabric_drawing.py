@@ -288,7 +288,6 @@ class Tree:
     def plot(self, summary: str, *, simulated: bool) -> Plot:
         """Return the plot: each kind of trouble, the worst first, then what is good."""
         kinds = [kind for kind, things in self.things.items() if things]
-        low = min((y for _, y in self.nodes.values()), default=0.0)
         names = [level_name(level) for level, _ in self.levels]
         return Plot(
             "tree", "The fabric as a tree", summary,
@@ -297,7 +296,7 @@ class Tree:
             caption=_CAPTION,
             layout={"xaxis": {"type": "linear", "range": [0, 1], "visible": False},
                     "yaxis": {"tickvals": [*range(len(names))], "ticktext": names,
-                              "range": [low - 0.15, len(names) - 0.6], "showgrid": False},
+                              "showgrid": False},
                     "annotations": self.names},
         )  # fmt: skip
 
@@ -314,7 +313,8 @@ def _trace(kind: Trouble | str, things: Sequence[Thing], *, simulated: bool) -> 
         "texttemplate": [escaped(each.text) for each in things],
         "textposition": "middle center" if bad else "middle right",
         "textfont": {"size": 11, "color": colour("ground" if bad else "ink")},
-        "marker": {"color": colour(own), "symbol": symbol, "size": sizes, "opacity": 1},
+        "marker": {"color": colour(own), "symbol": symbol, "size": sizes,
+                   "opacity": 1, "line": {"width": 0}},
     }  # fmt: skip
     points = [point for each in things if each.path for point in (*each.path, (None, None))]
     width, opaque = (2.25 if len(things) <= _THICK else 1, "") if bad else (1, "66")
