@@ -152,6 +152,8 @@ def test_what_is_not_there_is_said(tmp_path):
     assert not told.plots
     rows = {row["place"].partition: row["text"] for row in index.context["rows"]}
     assert "never measured" in rows["other"]
+    assert rows["compute"] == told.context["summary"]
+    assert rows["compute"].startswith("1 culprit: ")
 
 
 def test_a_file_that_ends_early_and_one_that_is_none_are_told(tmp_path):

@@ -41,7 +41,8 @@ def pages(source: Source) -> list[Page]:
         why = NEVER if place.extras.get("nodes", 2) != 1 else "It has one node: there is no pair."
         page = made.get(place.name)
         link = addresses.relative(page.path, INDEX) if page else ""
-        rows.append({"place": place, "text": page.context["found"] if page else why, "link": link})
+        text = page.context["summary"] if page else why
+        rows.append({"place": place, "text": text, "link": link})
     index = Page(INDEX, "All pairs of nodes", "pairs_index.html.j2", "Pairs", {"rows": rows})
     return [index, *made.values()]
 
@@ -58,7 +59,6 @@ def _page(source: Source, by: Newest) -> Page:
     if measured is None and not faults:
         faults.append(f"the case measured no pair: {case.fail_reason or case.result}")
     culprits = [each for each in measured.culprits if each.fails] if measured else []
-    told = plural(len(culprits), "culprit") if culprits else "no culprit"
     file = Path(case.folder, FILE) if case.folder else None
     pairs = _pairs(source, case, file, measured.culprits if measured else (), faults)
     context = {
@@ -69,7 +69,6 @@ def _page(source: Source, by: Newest) -> Page:
         "faults": faults,
         "pairs": pairs,
         "summary": _summary(measured, culprits),
-        "found": f"{told}: {measured.text if measured else '; '.join(faults)}",
         "worst": WORST,
         "most_failed": FAILED,
         "units": UNITS,
