@@ -44,7 +44,8 @@ def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
     html = (folder / PAGE).read_text()
     plot = report_data.plot_data(folder, PAGE, "pairs-bandwidth")
     slow = next(mark for mark in plot["marks"] if "slow in both directions" in mark["text"])
-    names = [*dict.fromkeys(row[plot["columns"].index("receiver")] for row in plot["rows"])]
+    (trace,) = plot["traces"]
+    names = [*dict.fromkeys(trace["receiver"])]
     name = names[int(slow["y"] if slow["y"] is not None else slow["x"])]
     assert slow["text"].startswith(name)
     assert 0 < html.index(name) < html.index('class="plot"')
@@ -55,8 +56,9 @@ def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
 def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
     folder, matrix = site
     plot = report_data.plot_data(folder, PAGE, "pairs-bandwidth")
-    assert plot["columns"][3:6] == ["receiver", "sender", "bandwidth (MB/s)"]
-    cells = {(row[4], row[3]): (row[5], row[8]) for row in plot["rows"]}
+    (trace,) = plot["traces"]
+    columns = (trace[name] for name in ("sender", "receiver", "bandwidth (MB/s)", "note"))
+    cells = {(row, column): told for row, column, *told in zip(*columns, strict=True)}
     for sender in (0, 3, 7):
         for receiver in (1, 5, 2):
             value, note = cells[matrix.nodes[sender], matrix.nodes[receiver]]
@@ -66,7 +68,7 @@ def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
                 assert note.startswith("failed: no answer")
             else:
                 assert value == pytest.approx(truth, rel=1e-4)
-    assert all(cells[name, name] == (None, "") for name in matrix.nodes)
+    assert all(cells[name, name] == [None, ""] for name in matrix.nodes)
 
 
 def test_nodes_of_a_leaf_stand_together(site):

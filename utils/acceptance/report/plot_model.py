@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -124,7 +124,7 @@ class Trace:
     #: How it is drawn where no form says it: traces of plotly, the first with all samples.
     drawn: Sequence[dict[str, Any]] = ()
 
-    @property
+    @cached_property
     def finite(self) -> list[Sample]:
         """Return its samples, of which a number that is none is a gap."""
         return [
@@ -258,6 +258,10 @@ def script(data: Mapping[str, Any]) -> str:
     return f"acceptancePlot({text});\n"
 
 
+#: Columns that are the same in all rows of a trace.
+_OF_TRACE = 3
+
+
 def rows(plot: Plot) -> list[list[Any]]:
     """Return the names of columns, and below them a row of each number; a gap is None.
 
@@ -275,11 +279,19 @@ def rows(plot: Plot) -> list[list[Any]]:
 
 
 def as_json(plot: Plot) -> str:
-    """Return a plot as JSON to download: what is said of it, and its rows."""
-    columns, *listed = rows(plot)
+    """Return a plot as JSON to download: what is said of it, and the columns of each trace.
+
+    A column that is empty is left out.
+    """
+    names, *listed = rows(plot)
+    traces = []
+    for of, own in groupby(listed, key=lambda row: row[:_OF_TRACE]):
+        columns = zip(names, zip(*own, strict=True), strict=True)
+        there = {name: values for name, values in columns if {*values} - {None, ""}}
+        traces.append(there | dict(zip(names, of, strict=False)))
     told = {name: getattr(plot, name) for name in ("id", "summary", "caption", SIMULATED)}
     told |= {"title": title(plot), "marks": [asdict(mark) for mark in plot.marks]}
-    return json.dumps(told | {"columns": columns, "rows": listed}, separators=(",", ":")) + "\n"
+    return json.dumps(told | {"traces": traces}, separators=(",", ":")) + "\n"
 
 
 def as_csv(plot: Plot) -> str:
