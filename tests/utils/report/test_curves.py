@@ -8,7 +8,7 @@ from msgspec import structs
 from acceptance.core.words import UNITS
 from acceptance.fabric import bandwidth_shares, latency_floor, limit
 from acceptance.report import curve_traces, plot_model
-from acceptance.report.pages import balance, curves, hpcc, npb
+from acceptance.report.pages import curves, hpcc, npb
 from acceptance.report.plot_model import Form, Origin
 from acceptance.report.results import results
 from tests.made import Database
@@ -46,7 +46,7 @@ def qdr(pages):
 def test_each_family_of_a_partition_has_a_plot(qdr):
     assert [*qdr] == [
         "latency", "bandwidth", "bandwidth-both", "latency-pairs", "bandwidth-pairs",
-        "collective-allreduce",
+        "collective-allreduce", "cbr.bw",
     ]  # fmt: skip
     assert {(plot.x.scale.value, plot.y.scale.value) for plot in qdr.values()} == {("log", "log")}
 
@@ -133,7 +133,7 @@ def test_partitions_of_a_system_stand_over_each_other_the_slowest_first(pages):
     assert all("intra" not in trace.name for trace in of(plot, Origin.MEASURED))
 
 
-@pytest.mark.parametrize("module", [curves, balance, npb])
+@pytest.mark.parametrize("module", [curves, npb])
 def test_the_pages_of_partitions_and_of_their_system_lead_to_each_other(module, made):
     pages = {page.path: page for page in module.pages(made)}
     (whole,) = (path for path in pages if "/all--" in path)
@@ -142,7 +142,7 @@ def test_the_pages_of_partitions_and_of_their_system_lead_to_each_other(module, 
     assert {*map(tuple, leads_to.values())} == {(whole,)}
 
 
-@pytest.mark.parametrize("module", [curves, balance, npb])
+@pytest.mark.parametrize("module", [curves, npb])
 def test_a_partition_that_nothing_is_compared_with_leads_nowhere(module, tmp_path):
     database = Database(workspace(tmp_path).results)
     partitions = {name: made_curves.PARTITIONS[name] for name in ("qdr-pcie2", "sdr-pcie1")}
@@ -192,7 +192,7 @@ def test_keys_and_names_may_hold_anything(tmp_path):
         case.environment = HOSTILE
     Database(workspace(tmp_path).results).add(cases)
     made = source(tmp_path, system="nowhere")
-    for module in (curves, balance, npb, hpcc):
+    for module in (curves, npb, hpcc):
         (page,) = module.pages(made)
         for plot in page.plots:
             assert HOSTILE[:8] not in plot_model.html(plot, page.path)

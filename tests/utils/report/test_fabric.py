@@ -177,12 +177,14 @@ def test_a_look_that_failed_is_not_good(tmp_path):
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
     assert "The newest look at this fabric failed" in made.context["summary"]
     assert "Nothing deviates" not in made.context["summary"]
+    assert made.context["summary"] in Renderer([], "now").html(made)
 
 
 def test_never_accepted_and_read_again_are_said(tmp_path):
     source = source_of(tmp_path, accepted=False)
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
-    assert made.context["accepted"] == ""
+    assert made.context["read"].accepted is None
+    assert "Never accepted" in Renderer([], "now").html(made)
     lines = view.errors.state_paths(source.workspace.var, "made")[1]
     lines.write_text(lines.read_text().replace("4x EDR", "4x HDR"))
     made = next(one for one in fabric.pages(source) if one.path == PAGE)

@@ -13,6 +13,7 @@ from tests import made_matrices, report_data, report_fabrics
 from tests.browser import axe, browser, fits, open_page, page  # noqa: F401
 from tests.made import Case, Database
 
+PAGE = addresses.of_partition("pairs", "made", "compute")
 HOSTILE = report_data.HOSTILE.replace("\u2028", "")
 
 
@@ -34,16 +35,17 @@ def site(tmp_path_factory):
     _before, now = report_fabrics.spoilt()
     cases = [report_fabrics.pairs_case(folder / "out", matrix),
              report_fabrics.fabric_case(source.workspace, None, now)]  # fmt: skip
-    uuid = Database(source.workspace.results).add(cases)
-    return report_data.site(source, folder / "web"), uuid, matrix
+    Database(source.workspace.results).add(cases)
+    return report_data.site(source, folder / "web"), matrix
 
 
 def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
-    folder, uuid, _matrix = site
-    html = (folder / addresses.pairs(uuid)).read_text()
-    plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
+    folder, _matrix = site
+    html = (folder / PAGE).read_text()
+    plot = report_data.plot_data(folder, PAGE, "pairs-bandwidth")
     slow = next(mark for mark in plot["marks"] if "slow in both directions" in mark["text"])
-    names = [*dict.fromkeys(row[plot["columns"].index("receiver")] for row in plot["rows"])]
+    (trace,) = plot["traces"]
+    names = [*dict.fromkeys(trace["receiver"])]
     name = names[int(slow["y"] if slow["y"] is not None else slow["x"])]
     assert slow["text"].startswith(name)
     assert 0 < html.index(name) < html.index('class="plot"')
@@ -52,10 +54,11 @@ def test_the_culprit_is_named_first_and_marked_at_its_row_and_column(site):
 
 
 def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
-    folder, uuid, matrix = site
-    plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
-    assert plot["columns"][3:6] == ["receiver", "sender", "bandwidth (MB/s)"]
-    cells = {(row[4], row[3]): (row[5], row[8]) for row in plot["rows"]}
+    folder, matrix = site
+    plot = report_data.plot_data(folder, PAGE, "pairs-bandwidth")
+    (trace,) = plot["traces"]
+    columns = (trace[name] for name in ("sender", "receiver", "bandwidth (MB/s)", "note"))
+    cells = {(row, column): told for row, column, *told in zip(*columns, strict=True)}
     for sender in (0, 3, 7):
         for receiver in (1, 5, 2):
             value, note = cells[matrix.nodes[sender], matrix.nodes[receiver]]
@@ -65,12 +68,12 @@ def test_each_value_stands_in_its_direction_and_none_is_made_up(site):
                 assert note.startswith("failed: no answer")
             else:
                 assert value == pytest.approx(truth, rel=1e-4)
-    assert all(cells[name, name] == (None, "") for name in matrix.nodes)
+    assert all(cells[name, name] == [None, ""] for name in matrix.nodes)
 
 
 def test_nodes_of_a_leaf_stand_together(site):
-    folder, uuid, _ = site
-    plot = report_data.plot_data(folder, addresses.pairs(uuid), "pairs-bandwidth")
+    folder, _ = site
+    plot = report_data.plot_data(folder, PAGE, "pairs-bandwidth")
     borders = [(mark["x"], mark["y"]) for mark in plot["marks"] if mark["kind"] == "leaf"]
     assert borders == [at for place in (3, 7, 11, 15) for at in ((place, None), (None, place))]
 
@@ -84,8 +87,8 @@ def test_where_most_leaves_are_unknown_none_is_drawn():
 
 
 def test_the_page_is_drawn_accessible_and_escaped(site, page):  # noqa: F811
-    folder, uuid, _ = site
-    open_page(page, folder, addresses.pairs(uuid))
+    folder, _ = site
+    open_page(page, folder, PAGE)
     page.locator("figure#pairs-bandwidth[data-state=drawn]").wait_for()
     assert page.locator("figure#pairs-bandwidth .heatmaplayer image").count()
     assert page.evaluate("window.x") is None
@@ -146,12 +149,13 @@ def test_what_is_not_there_is_said(tmp_path):
     other = Case(partition="other")
     source, _uuid = made(tmp_path, case, other)
     index, told = pairs.pages(source)
-    (section,) = told.context["all"]
-    assert "there is no value of each pair any more" in section.faults[0]
-    assert section.culprits
-    assert not section.plots
+    assert "there is no value of each pair any more" in told.context["faults"][0]
+    assert told.context["culprits"]
+    assert not told.plots
     rows = {row["place"].partition: row["text"] for row in index.context["rows"]}
     assert "never measured" in rows["other"]
+    assert rows["compute"] == told.context["summary"]
+    assert rows["compute"].startswith("1 culprit: ")
 
 
 def test_a_file_that_ends_early_and_one_that_is_none_are_told(tmp_path):
@@ -161,13 +165,13 @@ def test_a_file_that_ends_early_and_one_that_is_none_are_told(tmp_path):
     whole = file.read_text()
     source, _ = made(tmp_path, case)
     file.write_text(whole[: whole.index("again")])
-    (section,) = pairs.pages(source)[1].context["all"]
-    assert "the file is not whole" in section.faults[0]
-    assert section.plots
+    made_page = pairs.pages(source)[1]
+    assert "the file is not whole" in made_page.context["faults"][0]
+    assert made_page.plots
     file.write_text("<html>")
-    (section,) = pairs.pages(source)[1].context["all"]
-    assert section.faults
-    assert not section.plots
+    made_page = pairs.pages(source)[1]
+    assert made_page.context["faults"]
+    assert not made_page.plots
 
 
 def test_simulated_pairs_are_marked_wherever_they_stand(tmp_path):
@@ -175,9 +179,9 @@ def test_simulated_pairs_are_marked_wherever_they_stand(tmp_path):
     case = report_fabrics.pairs_case(
         tmp_path / "out", matrix, system="simulated-made", provenance={"simulated": "SimGrid 3.32"}
     )
-    source, uuid = made(tmp_path, case)
+    source, _uuid = made(tmp_path, case)
     folder = report_data.site(source, tmp_path / "web")
-    page = addresses.pairs(uuid)  # noqa: F811
+    page = addresses.of_partition("pairs", "simulated-made", "compute")  # noqa: F811
     assert "Simulated</strong> by SimGrid 3.32" in (folder / page).read_text()
     plot = json.loads((folder / addresses.data(page, "pairs-bandwidth", "json")).read_text())
     assert plot["title"].endswith("(simulated)")

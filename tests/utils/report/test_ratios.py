@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.report.pages import balance, curves, hpcc, npb
+from acceptance.report.pages import curves, hpcc, npb
 from acceptance.report.plot_model import Form, Origin
 from tests.made import Database
 from tests.report_data import source, workspace
@@ -36,7 +36,7 @@ def one_night(folder, *changes, system="koop2008"):
 
 
 def test_balance_has_a_line_at_1_and_partitions_over_each_other(made):
-    (plot,) = page_of(balance, made, "balance/all--koop2008.html").plots
+    plot = plots(page_of(curves, made, "curves/all--koop2008.html"))["cbr.bw"]
     assert [(mark.kind, mark.y) for mark in plot.marks] == [("one", 1.0)]
     assert [trace.group for trace in plot.traces] == [
         "sdr-pcie1", "ddr-pcie1", "ddr-pcie2", "qdr-pcie2",
@@ -149,7 +149,7 @@ def test_a_small_problem_is_not_compared_with_papers(tmp_path):
     assert {*environments.traces[0].y} == {1.0}
 
 
-@pytest.mark.parametrize("module", [balance, npb, hpcc])
+@pytest.mark.parametrize("module", [npb, hpcc])
 def test_a_partition_without_results_says_what_would_give_some(module, tmp_path):
     cases = [case for case in made_curves.night(0, partitions=QDR) if case.suite == "imb"]
     Database(workspace(tmp_path).results).add(cases)
@@ -158,7 +158,7 @@ def test_a_partition_without_results_says_what_would_give_some(module, tmp_path)
     assert not page.plots
 
 
-@pytest.mark.parametrize("module", [curves, balance, npb, hpcc])
+@pytest.mark.parametrize("module", [curves, npb, hpcc])
 def test_each_page_tells_the_failures_of_its_own_cases(module, tmp_path):
     def fail(case):
         case.result = "fail"
@@ -167,13 +167,13 @@ def test_each_page_tells_the_failures_of_its_own_cases(module, tmp_path):
     (page,) = module.pages(made)
     told = {text.split()[1].split(".")[0] for text, _ in page.context["failures"]}
     name = module.__name__.rpartition(".")[2]
-    assert told == {"balance": {"cbr"}, "curves": {"osu", "imb"}}.get(name, {name})
+    assert told == {"curves": {"osu", "imb", "cbr"}}.get(name, {name})
     assert not page.plots
 
 
 def test_what_was_simulated_is_marked(tmp_path):
     made = one_night(tmp_path, system="simulated-koop2008")
-    for module in (balance, npb, hpcc):
+    for module in (curves, npb, hpcc):
         (page,) = module.pages(made)
         assert page.simulated
         assert all(plot.simulated for plot in page.plots)

@@ -51,13 +51,8 @@ def reference(file: str, line: int) -> str:
     return f"{REFERENCES}#{legal(file)}-{line}"
 
 
-def pairs(uuid: str) -> str:
-    """Return the page of all pairs of nodes that a session measured."""
-    return f"pairs/{legal(uuid)}.html"
-
-
 def of_partition(kind: str, system: str, partition: str) -> str:
-    """Return the page of a kind (`curves`, `balance`, `npb`, `hpcc`, `fabric`) and a partition."""
+    """Return the page of a kind and a partition; `kind` is `curves`, `fabric`, `pairs`, ..."""
     # No legal name has this sign, so that no two partitions share a page.
     return f"{kind}/{legal(system)}~{legal(partition)}.html"
 

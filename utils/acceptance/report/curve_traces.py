@@ -10,20 +10,28 @@ from acceptance import suites
 from acceptance.core.text import plural
 from acceptance.core.words import model_of
 from acceptance.fabric import Facts, bandwidth_shares, latency_floor, limit, plausibility
-from acceptance.references import Library, Reference
+from acceptance.references import Library
 from acceptance.report.plot_model import Form, Origin, Sample, Trace
 from acceptance.report.rendering import time_text
 from acceptance.report.results import Sweep, count_of
 from acceptance.report.source import Place, Source
 
 #: Sections of a page of curves, in their order.
-PAIR, SEVERAL, COLLECTIVE, OTHER = (
+SECTIONS = PAIR, SEVERAL, COLLECTIVE, BALANCE, OTHER = (
     "Between two processes",
     "Several pairs",
     "Collective operations",
+    "Communication balance",
     "Patterns and others",
 )
-SECTIONS = (PAIR, SEVERAL, COLLECTIVE, OTHER)
+#: Ratios of the communication balance, in the order of the paper (Subramoni, Koop and Panda 2009,
+#: slides "CBR") -> what they compare. A ratio of 1 is balanced.
+RATIOS = {
+    "cbr.latency": "Latency inside a node over that between nodes",
+    "cbr.bw": "Bandwidth inside a node over that between nodes",
+    "cbr.bibw": "Bandwidth both ways inside a node over that between nodes",
+    "cbr.mbw": "Bandwidth of several pairs inside a node over that between nodes",
+}
 #: Stems -> what the axis is called.
 QUANTITIES = {
     "latency": "Latency",
@@ -48,9 +56,9 @@ class Family:
 def family_of(sweep: Sweep) -> Family | None:
     """Return the family of a sweep; None: it is not drawn over message sizes.
 
-    Such are ratios, which have a page, and the one size of what no paper draws over sizes.
+    Such is the one size of what no paper draws over sizes.
     """
-    if not sweep.sizes or sweep.benchmark.startswith("cbr."):
+    if not sweep.sizes:
         return None
     family = of_benchmark(sweep.benchmark, sweep.stem)
     return None if family.section == OTHER and len(sweep.sizes) == 1 else family
@@ -64,32 +72,28 @@ def of_benchmark(name: str, stem: str) -> Family:
     """
     row, stem = suites.find(name), stem.removesuffix("_peak")
     quantity = QUANTITIES.get(stem, stem)
-
-    def family(section: str, rank: int, usual: str, id: str, title: str) -> Family:
-        if stem == usual:
-            return Family(section, rank, id, title, quantity)
-        word = quantity.replace("_", " ")
-        return Family(OTHER, 0, f"{name}-{stem}", f"{name}: {word.lower()}", word.capitalize())
-
-    if not row.columns or name.startswith("patterns."):
-        return family(OTHER, 0, "", "", "")
+    if name in RATIOS:
+        return Family(BALANCE, [*RATIOS].index(name), name, RATIOS[name], quantity)
+    both = row.link_factor == 2
+    word, ways = "-both" * both, ", both ways" * both
+    several = row.processes != "two"
+    operation = row.operation or name.rpartition(".")[2].capitalize()
+    known = {
+        "latency": (SEVERAL, 0, "latency-pairs", "Latency of several pairs")
+        if several
+        else (PAIR, 0, "latency", "Latency"),
+        "bandwidth": (SEVERAL, 1, f"bandwidth-pairs{word}", f"Bandwidth of several pairs{ways}")
+        if row.pair_sum
+        else (PAIR, 1 + both, f"bandwidth{word}", f"Bandwidth{ways}"),
+        "message_rate": (SEVERAL, 2, "message-rate", "Message rate"),
+        "time": (PAIR, 3, "neighbours", "Exchange with neighbours: time"),
+    }
     if not row.point_to_point:
-        title = row.operation or name.rpartition(".")[2].capitalize()
-        return family(COLLECTIVE, 0, "time", f"collective-{title}".lower(), title)
-    if stem == "message_rate":
-        return family(SEVERAL, 2, stem, "message-rate", "Message rate")
-    if stem == "latency":
-        if row.processes == "two":
-            return family(PAIR, 0, stem, "latency", "Latency")
-        return family(SEVERAL, 0, stem, "latency-pairs", "Latency of several pairs")
-    if stem == "time":
-        return family(PAIR, 3, stem, "neighbours", "Exchange with neighbours: time")
-    both = ", both ways" if row.link_factor == 2 else ""
-    if row.pair_sum:
-        word, title = "bandwidth-pairs", f"Bandwidth of several pairs{both}"
-        return family(SEVERAL, 1, "bandwidth", f"{word}{'-both' * bool(both)}", title)
-    word = "bandwidth-both" if both else "bandwidth"
-    return family(PAIR, 2 if both else 1, "bandwidth", word, f"Bandwidth{both}")
+        known = {"time": (COLLECTIVE, 0, f"collective-{operation}".lower(), operation)}
+    if row.columns and not name.startswith("patterns.") and stem in known:
+        return Family(*known[stem], quantity)
+    title = quantity.replace("_", " ")
+    return Family(OTHER, 0, f"{name}-{stem}", f"{name}: {title.lower()}", title.capitalize())
 
 
 #: Up to so many curves of results in a plot their bands are shown from the beginning.
@@ -229,51 +233,44 @@ def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Tr
     keys = {**sweep.keys, "environment": sweep.environment}
     rows = [row for row in (library.baselines if library else ())
             if (row.system, row.partition, row.benchmark, row.metric, row.unit) == own]  # fmt: skip
-    samples = {
-        size: Sample(float(size), row.value, row.citation)
-        for row in rows
+    samples = [
+        Sample(float(size), fitting[-1].value, fitting[-1].citation)
         for size in sweep.sizes
-        if row.fits({**keys, "message_size": str(size)})
-    }
-    listed = [samples[size] for size in sorted(samples)]
-    name = f"{name}: baseline"
-    return Trace(name, listed, Origin.BASELINE, group=group) if listed else None
+        if (fitting := [row for row in rows if row.fits({**keys, "message_size": str(size)})])
+    ]
+    return Trace(f"{name}: baseline", samples, Origin.BASELINE, group=group) if samples else None
 
 
 def published(
-    library: Library | None, places: Iterable[Place], family: Family, unit: str,
+    library: Library | None, of_places: Iterable[Place], family: Family, unit: str,
     span: tuple[float, float],
 ) -> Iterator[Trace]:  # fmt: skip
     """Yield what papers print of these partitions; a peak without a size is a line over `span`.
 
     A simulated system has the papers of the real one. Bounds and coarser repetitions are left out.
     """
-    names = {(model_of(place.system), place.partition) for place in places}
-    groups: dict[tuple[str, ...], dict[float | None, Reference]] = {}
+    places = {(model_of(place.system), place.partition) for place in of_places}
+    found: dict[tuple[str, str, Form], dict[float | str, Sample]] = {}
     for row in library.values if library else ():
-        if (row.system, row.partition) not in names or row.unit != unit or row.relation != "=":
+        size = row.parameters.get("message_size")
+        of = (row.system, row.partition) in places and row.unit == unit and row.relation == "="
+        if not of or of_benchmark(row.benchmark, row.metric).id != family.id:
             continue
-        if of_benchmark(row.benchmark, row.metric).id != family.id:
+        told = [words(key, value) for key, value in row.parameters.items() if key in _WORDS]
+        name = f"{row.system} {row.partition}: {', '.join((row.benchmark, *told))}"
+        if size is not None:
+            samples = [Sample(float(size), row.value, row.citation)]
+            key = name, row.partition, Form.POINTS
+        elif row.metric.endswith("_peak"):
+            note = f"{row.citation}: the largest over all sizes"
+            samples = [Sample(at, row.value, note) for at in span]
+            key = f"{name}, peak", row.partition, Form.LINE
+        else:
             continue
-        keys = dict(row.parameters)
-        size = keys.pop("message_size", None)
-        if size is None and not row.metric.endswith("_peak"):
-            continue
-        told = (words(key, value) for key, value in keys.items() if key in _WORDS)
-        what = (row.system, row.partition, row.benchmark, *told)
-        place = float(size) if size is not None else None
-        groups.setdefault((*what, row.metric), {})[place] = row
-    for (system, partition, benchmark, *keyed, _), rows in groups.items():
-        name = f"{system} {partition}: {', '.join((benchmark, *keyed))}"
-        form, peak = Form.POINTS, rows.pop(None, None)
-        samples = [Sample(size, row.value, row.citation)
-                   for size, row in sorted(rows.items(), key=lambda item: item[0] or 0)
-                   if size is not None]  # fmt: skip
-        if peak:
-            note = f"{peak.citation}: the largest over all sizes"
-            name, form = f"{name}, peak", Form.LINE
-            samples = [Sample(size, peak.value, note) for size in span]
-        yield Trace(name, samples, Origin.PUBLISHED, form, group=partition)
+        found.setdefault(key, {}).update((one.x, one) for one in samples)
+    for (name, partition, form), by_size in found.items():
+        listed = sorted(by_size.values(), key=lambda one: float(one.x))
+        yield Trace(name, listed, Origin.PUBLISHED, form, group=partition)
 
 
 def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trace], str]:
@@ -286,41 +283,40 @@ def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trac
     traces: dict[str, Trace] = {}
     said: dict[str, None] = {}
     for sweep in sweeps:
-        facts, place = sweep.place.facts, sweep.place
+        place = sweep.place
+        name = f"{place.partition}: "
         if sweep.keys.get("placement") != _BETWEEN_NODES:
-            said["inside a node the fabric sets none"] = None
-            continue
-        if facts is None:
+            name, why = "", "inside a node the fabric sets none"
+        elif place.facts is None:
             why = place.fault or plausibility.not_compared(None)
-            said[f"{place.partition}: no physical limit is known: {why}"] = None
-            continue
-        found = _limit(sweep, facts, place.partition if grouped else "")
-        if found is None:
-            why = plausibility.not_compared(facts) or "no limit is known of this quantity"
-            said[f"{place.partition}: {why}"] = None
-            continue
-        trace, formula = found
-        traces.setdefault(trace.name, trace)
-        said[f"{trace.name}: {formula}"] = None
+            why = f"no physical limit is known: {why}"
+        elif found := _limit(sweep, place.facts, place.partition if grouped else ""):
+            traces.setdefault(found.name, found)
+            name, why = f"{found.name}: ", found.samples[0].note
+        else:
+            why = plausibility.not_compared(place.facts) or "no limit is known of this quantity"
+        said[name + why] = None
     text = "Physical limit: " + "; ".join(said) + "." if said else ""
     least = any(_TIME in one for one in said)
     return [*traces.values()], f"{text} {_LEAST}" if least else text
 
 
-def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
+def _limit(sweep: Sweep, facts: Facts, group: str) -> Trace | None:
+    """Return the limit of a sweep, its formula in each sample; None where there is none."""
     row, bound = suites.find(sweep.benchmark), limit(facts).least
     sizes = [size for size in sweep.sizes if size]
-    name = f"limit of {sweep.place.partition}"
-    if sweep.stem in bandwidth_shares.METRICS and sweep.unit in bandwidth_shares.UNITS:
+    name, unit = f"limit of {sweep.place.partition}", bandwidth_shares.UNITS.get(sweep.unit)
+    if not sizes:
+        return None
+    if sweep.stem in bandwidth_shares.METRICS and unit:
         nodes, np = (count_of(sweep.keys, key, 2) for key in ("nodes", "np"))
         mapping = sweep.keys.get("mapping", "block")
         share = bandwidth_shares.factor(row, nodes, mapping, np // 2)
         if share is None or bound is None:
             return None
-        value = share * bound.value / bandwidth_shares.UNITS[sweep.unit]
-        values = [value] * len(sizes)
+        values = [share * bound.value / unit] * len(sizes)
         times = "" if share == 1 else f"{share:g} x "
-        formula = f"{times}{bound.formula} = {value:,.1f} {sweep.unit}, {facts.text}"
+        formula = f"{times}{bound.formula} = {values[0]:,.1f} {sweep.unit}, {facts.text}"
         name += f", {share:g} x" if times else ""
     elif sweep.stem == "latency" and row.one_message and latency_floor(facts):
         values = [latency_floor(facts, size) for size in sizes]
@@ -329,4 +325,4 @@ def _limit(sweep: Sweep, facts: Facts, group: str) -> tuple[Trace, str] | None:
     else:
         return None
     samples = [Sample(float(x), y, formula) for x, y in zip(sizes, values, strict=True)]
-    return Trace(name, samples, Origin.LIMIT, group=group), formula
+    return Trace(name, samples, Origin.LIMIT, group=group)

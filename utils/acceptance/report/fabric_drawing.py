@@ -117,31 +117,37 @@ class Marked:
 
 def marked(now: Topology, accepted: Topology | None, rows: Iterable[Row]) -> Marked:
     """Return what to draw of a fabric, with the marks of these rows at their places."""
-    union, gone, lost = _union(now, accepted)
-    named: dict[str, list[Link]] = {}
-    for topology in (now, *([accepted] if accepted else [])):
+    old = accepted or now
+    there = {link.ends for link in now.links}
+    gone = tuple(link for link in old.links if link.ends not in there)
+    lost = frozenset(old.devices.keys() - now.devices.keys())
+    union = Topology(
+        {**old.devices, **now.devices}, (*now.links, *gone), {**old.hosts, **now.hosts}
+    )
+    drawn = {link.ends: link for link in union.links}
+    named: dict[str, dict[Link, None]] = {}
+    for topology in (now, old):
         for link in topology.links:
-            named.setdefault(topology.link_text(link), []).append(link)
+            named.setdefault(topology.link_text(link), {})[drawn[link.ends]] = None
     devices = {union.device_name(guid): guid for guid in union.switches}
     links: dict[Link, list[Row]] = {}
     switches: dict[str, list[Row]] = {}
     for row in rows:
         if row.trouble is None:
             continue
-        for name in _places(row):
-            for link in dict.fromkeys(_as_drawn(named.get(name, ()), union, gone)):
-                if row not in links.setdefault(link, []):
-                    links[link].append(row)
+        for name in dict.fromkeys(_places(row)):
+            # Of one name that which is there has the mark, before one that was accepted.
+            found = named.get(name, {})
+            for link in [link for link in found if link not in gone] or found:
+                links.setdefault(link, []).append(row)
             if name in devices:
                 switches.setdefault(devices[name], []).append(row)
     # The cables of a switch that is gone are gone for the same reason.
     for link in gone:
-        at_lost = [
-            row for end in link.ends if end.guid in lost for row in switches.get(end.guid, ())
-        ]
-        links[link] = [*dict.fromkeys([*links.get(link, ()), *at_lost])]
-    there = {link: found for link, found in links.items() if found}
-    return Marked(union, gone, lost, there, switches)
+        for end in link.ends:
+            if end.guid in lost and end.guid in switches:
+                links[link] = [*dict.fromkeys([*links.get(link, ()), *switches[end.guid]])]
+    return Marked(union, frozenset(gone), lost, links, switches)
 
 
 def _places(row: Row) -> Iterator[str]:
@@ -151,27 +157,6 @@ def _places(row: Row) -> Iterator[str]:
         yield from row.seen.device.split(_BOTH)
     if row.seen.kind in (kinds.SWAPPED, kinds.MOVED):
         yield from row.seen.found.split(_BOTH)
-
-
-def _as_drawn(links: Iterable[Link], union: Topology, gone: frozenset[Link]) -> Iterator[Link]:
-    """Yield links as the drawing has them: one that is there, before one that was accepted."""
-    drawn = {link.ends: link for link in union.links}
-    there = [drawn[link.ends] for link in links if link.ends in drawn]
-    yield from [link for link in there if link not in gone] or there
-
-
-def _union(
-    now: Topology, accepted: Topology | None
-) -> tuple[Topology, frozenset[Link], frozenset[str]]:
-    """Return what is there with what was accepted and is gone, and both of the latter."""
-    if accepted is None:
-        return now, frozenset(), frozenset()
-    there = {link.ends for link in now.links}
-    gone = tuple(link for link in accepted.links if link.ends not in there)
-    lost = frozenset(guid for guid in accepted.devices if guid not in now.devices)
-    hosts = {**accepted.hosts, **now.hosts}
-    union = Topology({**accepted.devices, **now.devices}, (*now.links, *gone), hosts)
-    return union, frozenset(gone), lost
 
 
 #: Height from a switch to its first nodes, and to each further row of them; of a row of switches 1.
@@ -303,7 +288,6 @@ class Tree:
     def plot(self, summary: str, *, simulated: bool) -> Plot:
         """Return the plot: each kind of trouble, the worst first, then what is good."""
         kinds = [kind for kind, things in self.things.items() if things]
-        low = min((y for _, y in self.nodes.values()), default=0.0)
         names = [level_name(level) for level, _ in self.levels]
         return Plot(
             "tree", "The fabric as a tree", summary,
@@ -312,7 +296,7 @@ class Tree:
             caption=_CAPTION,
             layout={"xaxis": {"type": "linear", "range": [0, 1], "visible": False},
                     "yaxis": {"tickvals": [*range(len(names))], "ticktext": names,
-                              "range": [low - 0.15, len(names) - 0.6], "showgrid": False},
+                              "showgrid": False},
                     "annotations": self.names},
         )  # fmt: skip
 
@@ -329,7 +313,8 @@ def _trace(kind: Trouble | str, things: Sequence[Thing], *, simulated: bool) -> 
         "texttemplate": [escaped(each.text) for each in things],
         "textposition": "middle center" if bad else "middle right",
         "textfont": {"size": 11, "color": colour("ground" if bad else "ink")},
-        "marker": {"color": colour(own), "symbol": symbol, "size": sizes, "opacity": 1},
+        "marker": {"color": colour(own), "symbol": symbol, "size": sizes,
+                   "opacity": 1, "line": {"width": 0}},
     }  # fmt: skip
     points = [point for each in things if each.path for point in (*each.path, (None, None))]
     width, opaque = (2.25 if len(things) <= _THICK else 1, "") if bad else (1, "66")

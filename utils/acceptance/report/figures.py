@@ -304,8 +304,9 @@ def _axis(axis: Axis, *, tozero: bool) -> Figure:
         return made | {"showgrid": False, "tickangle": "auto"}
     if axis.scale is Scale.LINEAR:
         return made | {"rangemode": "tozero" if tozero and not axis.free else "normal"}
-    # Without a format plotly writes 2 for 2,000.
-    return made | ({"tickformat": ",~r"} if axis.scale is Scale.LOG else {})
+    # Without a format plotly writes 2 for 2,000; more ticks would hide each other below a power.
+    log = {"tickformat": ",~r", "nticks": 6, "tickfont": {"size": 11}}
+    return made | (log if axis.scale is Scale.LOG else {})
 
 
 def _ticks(sizes: Sequence[Any], most: int) -> Figure:
@@ -352,7 +353,7 @@ def _of_cells(mark: Mark, trace: Trace) -> Figure:
     """Return the frame of a culprit's row, column or cell, or the line between two leaves."""
     leaf = mark.kind == "leaf"
     line = {"color": INK, "width": 1.5, "dash": "dot"} if leaf else {"color": WARN, "width": 2}
-    box: Figure = {"type": "rect", "line": line}
+    box: Figure = {"type": "line" if leaf else "rect", "line": line}
     for name, own, count in (("x", mark.x, len(trace.x)), ("y", mark.y, len(trace.rows))):
         begin, end = (0.0, count) if own is None else (own, own if leaf else own + 1)
         box |= {f"{name}0": begin - 0.5, f"{name}1": end - 0.5}

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from enum import Enum
-from functools import cache
+from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ import jinja2
 from markupsafe import Markup
 
 from acceptance.core.errors import Fault
-from acceptance.core.text import bytes_text, plural
+from acceptance.core.text import bytes_text, plural, shortened
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
 
@@ -124,7 +124,7 @@ class Trace:
     #: How it is drawn where no form says it: traces of plotly, the first with all samples.
     drawn: Sequence[dict[str, Any]] = ()
 
-    @property
+    @cached_property
     def finite(self) -> list[Sample]:
         """Return its samples, of which a number that is none is a gap."""
         return [
@@ -260,6 +260,10 @@ def script(data: Mapping[str, Any]) -> str:
     return f"acceptancePlot({text});\n"
 
 
+#: Columns that are the same in all rows of a trace.
+_OF_TRACE = 3
+
+
 def rows(plot: Plot) -> list[list[Any]]:
     """Return the names of columns, and below them a row of each number; a gap is None.
 
@@ -277,11 +281,19 @@ def rows(plot: Plot) -> list[list[Any]]:
 
 
 def as_json(plot: Plot) -> str:
-    """Return a plot as JSON to download: what is said of it, and its rows."""
-    columns, *listed = rows(plot)
+    """Return a plot as JSON to download: what is said of it, and the columns of each trace.
+
+    A column that is empty is left out.
+    """
+    names, *listed = rows(plot)
+    traces = []
+    for of, own in groupby(listed, key=lambda row: row[:_OF_TRACE]):
+        columns = zip(names, zip(*own, strict=True), strict=True)
+        there = {name: values for name, values in columns if {*values} - {None, ""}}
+        traces.append(there | dict(zip(names, of, strict=False)))
     told = {name: getattr(plot, name) for name in ("id", "summary", "caption", SIMULATED)}
     told |= {"title": title(plot), "marks": [asdict(mark) for mark in plot.marks]}
-    return json.dumps(told | {"columns": columns, "rows": listed}, separators=(",", ":")) + "\n"
+    return json.dumps(told | {"traces": traces}, separators=(",", ":")) + "\n"
 
 
 def as_csv(plot: Plot) -> str:
@@ -374,19 +386,16 @@ def table(plot: Plot, page: str) -> Markup:
 
 def _off_axis(plot: Plot) -> str:
     """Say which numbers a logarithmic axis has no place for; empty: all have one."""
-    every = [sample for _, sample in numbers(plot)]
-    x = {one.x for one in every if isinstance(one.x, int | float) and one.x <= 0}
-    below = x if plot.x.scale is Scale.LOG else set()
-    lost = sum(one.x in below for one in every)
-    if plot.y.scale is Scale.LOG:
-        lost += sum(one.x not in below and (one.y or 1) <= 0 for one in every)
-    if not lost:
-        return ""
-    places = ", ".join(x_text(plot.x, value) for value in sorted(below, key=float))
-    where = f" (at {places})" if places else ""
+
+    def is_off(axis: Axis, at: float | str | None) -> bool:
+        return axis.scale is Scale.LOG and isinstance(at, int | float) and at <= 0
+
+    lost = [one for _, one in numbers(plot) if is_off(plot.x, one.x) or is_off(plot.y, one.y)]
+    places = shortened(dict.fromkeys(x_text(plot.x, one.x) for one in lost))
     return (
-        f"{plural(lost, 'number')}{where} stand in the table only: a logarithmic axis has no zero."
-    )
+        f"{plural(len(lost), 'number')} (at {places}) stand in the table only: a logarithmic axis "
+        "has no zero."
+    ) if lost else ""  # fmt: skip
 
 
 @cache

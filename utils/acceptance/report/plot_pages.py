@@ -1,18 +1,19 @@
-"""Pages that are plots in sections: curves, balance, NPB and HPCC.
+"""Pages that are plots in sections: curves, NPB and HPCC.
 
 Each kind has a page for each partition, and one for each system of which it compares several
 partitions. What is drawn is all that tells the kinds apart: a function of theirs makes it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from acceptance import suites
 from acceptance.ledger import Case
 from acceptance.report import addresses
+from acceptance.report.curve_traces import RATIOS
 from acceptance.report.plot_model import Page, Plot
 from acceptance.report.results import Results, results
-from acceptance.report.source import Source
+from acceptance.report.source import Place, Source
 
 TEMPLATE = "curves.html.j2"
 #: What a page says of its plots (empty: there is nothing to say), and the plots of each section.
@@ -38,55 +39,45 @@ class Kind:
 
     def pages(self, source: Source) -> list[Page]:
         """Return a page for each partition, then one for each system with several; never none."""
-        found = results(source)
-        drawn = [self.draw(source, [each]) for each in found]
+        drawn = [([each], self.draw(source, [each])) for each in results(source)]
         systems: dict[str, list[Results]] = {}
-        for each, (_, sections) in zip(found, drawn, strict=True):
+        for (each,), (_, sections) in drawn:
             if self.compares and any(plots for _, plots in sections):
                 systems.setdefault(each.place.system, []).append(each)
         systems = {name: listed for name, listed in systems.items() if len(listed) > 1}
-        made = []
-        for each, content in zip(found, drawn, strict=True):
-            to = each.place.system
-            links = [("All partitions of this system over each other", self._of_system(to))]
-            failures = _failed(source, each, self.folder)
-            made.append(self._page([each], content, links if to in systems else (), failures))
-        for listed in systems.values():
-            links = [(self.title.format(each.place.name), self._address(each)) for each in listed]
-            made.append(self._page(listed, self.draw(source, listed), links))
+        drawn += [(listed, self.draw(source, listed)) for listed in systems.values()]
         empty = Page(f"{self.folder}/index.html", self.group, TEMPLATE, self.group,
                      {"text": self.empty, "sections": (), "failures": (), "links": ()},
                      empty=True)  # fmt: skip
-        return made or [empty]
+        return [self._page(source, *each, systems) for each in drawn] or [empty]
 
-    def _address(self, found: Results) -> str:
-        return addresses.of_partition(self.folder, found.place.system, found.place.partition)
-
-    def _of_system(self, system: str) -> str:
-        return addresses.of_system(self.folder, system)
+    def _address(self, place: Place) -> str:
+        return addresses.of_partition(self.folder, place.system, place.partition)
 
     def _page(
-        self, found: Sequence[Results], drawn: Drawn, links: Links, failures: Links = ()
+        self, source: Source, found: Sequence[Results], drawn: Drawn, systems: Container[str]
     ) -> Page:
         place, (text, sections) = found[0].place, drawn
-        several = len(found) > 1
-        name = f"{place.system}: its partitions" if several else place.name
+        of_system = addresses.of_system(self.folder, place.system)
+        links: Links = ()
+        failures: Links = ()
+        if len(found) > 1:
+            path, name = of_system, f"{place.system}: its partitions"
+            links = [(self.title.format(one.place.name), self._address(one.place)) for one in found]
+        else:
+            path, name = self._address(place), place.name
+            failures = _failed(source, found[0], self.folder)
+            if place.system in systems:
+                links = [("All partitions of this system over each other", of_system)]
         context = {
             "text": text or self.empty,
             "sections": [(name, [plot.id for plot in plots]) for name, plots in sections if plots],
             "failures": failures,
             "links": links,
         }
-        return Page(
-            self._of_system(place.system) if several else self._address(found[0]),
-            self.title.format(name),
-            TEMPLATE,
-            self.group,
-            context,
-            tuple(plot for _, plots in sections for plot in plots),
-            simulated=place.simulated,
-            empty=not (failures or any(plots for _, plots in sections)),
-        )
+        plots = tuple(plot for _, plots in sections for plot in plots)
+        return Page(path, self.title.format(name), TEMPLATE, self.group, context, plots,
+                    simulated=place.simulated, empty=not (failures or plots))  # fmt: skip
 
 
 def _failed(source: Source, found: Results, folder: str) -> list[tuple[str, str]]:
@@ -100,8 +91,6 @@ def _failed(source: Source, found: Results, folder: str) -> list[tuple[str, str]
 
 def _folder_of(case: Case) -> str:
     """Return which kind of page shows a case: its folder; empty: none of these."""
-    if case.benchmark.startswith("cbr."):
-        return "balance"
     if case.suite in ("npb", "hpcc"):
         return case.suite
-    return "curves" if case.suite in suites.SUITES else ""
+    return "curves" if case.suite in suites.SUITES or case.benchmark in RATIOS else ""

@@ -14,7 +14,6 @@ from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.report import figures
 from acceptance.report.pages import (
-    balance,
     compare,
     curves,
     fabric,
@@ -33,7 +32,7 @@ from acceptance.report.source import Source
 
 #: What makes the pages, in the order of the navigation.
 MODULES = (
-    sessions, history, curves, pairs, fabric, balance, npb, hpcc, compare, protocol, references,
+    sessions, history, curves, pairs, fabric, npb, hpcc, compare, protocol, references,
 )  # fmt: skip
 #: The file by which a folder is known as a report of ours: it lists what stands in the folder.
 MARKER = "report.json"

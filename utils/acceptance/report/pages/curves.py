@@ -1,4 +1,4 @@
-"""Latency and bandwidth over message size, log-log, as the papers draw them.
+"""Latency, bandwidth and their ratios over message size, log-log, as the papers draw them.
 
 A page for each partition, with a plot for each family of benchmarks, placements and environments
 over each other; and one for each system of several partitions, these over each other: SDR, DDR, QDR
@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from acceptance.core.text import bytes_text, plural
 from acceptance.report import addresses, curve_traces
-from acceptance.report.curve_traces import SECTIONS, Family, family_of, shared_text
-from acceptance.report.plot_model import Axis, Plot, Scale, number_text
+from acceptance.report.curve_traces import BALANCE, SECTIONS, Family, family_of, shared_text
+from acceptance.report.plot_model import Axis, Mark, Origin, Plot, Scale, number_text
 from acceptance.report.plot_pages import Drawn, Kind
 from acceptance.report.rendering import time_text
 from acceptance.report.results import Results, Sweep
@@ -21,11 +21,17 @@ MOST = 8
 #: By what a plot of too many curves is split, the first that helps.
 SPLIT = ("np", "benchmark", "placement", "environment")
 #: Units that no name of a plot needs to say.
-UNITS = {"Latency": "us", "Time": "us", "Bandwidth": "MB/s"}
+UNITS = {"Latency": "us", "Time": "us", "Bandwidth": "MB/s", "Ratio": "1"}
 #: What fills a page without curves.
 EMPTY = (
     "No session of this report has a result over message sizes here. `reframe -c checks/imb.py -r` "
-    "or `-c checks/osu.py -r` measures some; the next report has them."
+    "or `-c checks/osu.py -c checks/balance.py -r` measures some; the next report has them."
+)
+#: What is said of ratios, and of the line at 1.
+BALANCED = "1: as good inside as between"
+BALANCES = (
+    "A latency ratio below 1 and a bandwidth ratio above 1 mean that the path inside the node is "
+    "the better one."
 )
 
 
@@ -50,9 +56,8 @@ pages = Kind("curves", "Curves", "Curves of {}", EMPTY, _draw).pages
 def _of_partition(found: Results, plots: Sequence[object]) -> str:
     when = f" The newest session is of {time_text(found.newest.start)}." if found.newest else ""
     text = f"{plural(len(plots), 'plot')} of what the sessions of this report have.{when}"
-    if single := sum(
-        len(each.sizes) == 1 and not family_of(each) for each in found.sweeps.values()
-    ):
+    sweeps = found.sweeps.values()
+    if single := sum(len(each.sizes) == 1 and not family_of(each) for each in sweeps):
         text += (
             f" {plural(single, 'metric')} of one message size stand in the history and on the "
             "pages of sessions."
@@ -76,12 +81,10 @@ def families(sweeps: Iterable[Sweep]) -> list[tuple[Family, list[Sweep]]]:
     for sweep in sweeps:
         if family := family_of(sweep):
             found.setdefault((family, sweep.unit), []).append(sweep)
-
-    def order(entry: tuple[tuple[Family, str], list[Sweep]]) -> tuple[object, ...]:
-        (family, unit), _ = entry
-        return SECTIONS.index(family.section), family.rank, family.title, unit
-
-    return [(family, listed) for (family, _), listed in sorted(found.items(), key=order)]
+    order = sorted(
+        found, key=lambda of: (SECTIONS.index(of[0].section), of[0].rank, of[0].title, of[1])
+    )
+    return [(of[0], found[of]) for of in order]
 
 
 def _split(sweeps: list[Sweep], by: Sequence[str] = SPLIT) -> Iterator[tuple[str, list[Sweep]]]:
@@ -108,12 +111,14 @@ def _plot(
     span = float(min(sizes)), float(max(sizes))
     places = {sweep.place.name: sweep.place for sweep in sweeps}.values()
     printed = list(curve_traces.published(source.library, places, family, unit, span))
-    limits, of_limits = curve_traces.limits(sweeps, grouped=several)
-    said = [f"All of them: {common}." if (common := shared_text(sweeps)) else ""]
-    said.append("" if printed else "No paper prints a number of these that could be drawn.")
-    if not any(trace.origin.value == "baseline" for trace in traces):
-        said.append("There is no baseline (acceptance baseline makes one).")
-    said.append(of_limits)
+    ratio, baselines = family.section == BALANCE, [t for t in traces if t.origin is Origin.BASELINE]
+    limits, of_limits = ([], BALANCES) if ratio else curve_traces.limits(sweeps, grouped=several)
+    said = [
+        f"All of them: {common}." if (common := shared_text(sweeps)) else "",
+        "" if printed else "No paper prints a number of these that could be drawn.",
+        "" if baselines else "There is no baseline (acceptance baseline makes one).",
+        of_limits,
+    ]
     usual = UNITS.get(family.quantity) == unit
     ident = "-".join(filter(None, (family.id, suffix, "" if usual else unit)))
     return Plot(
@@ -121,21 +126,25 @@ def _plot(
         family.title + (f": {suffix}" if suffix else ""),
         _summary(sweeps),
         Axis("Message size", "B", Scale.LOG),
-        Axis(family.quantity, unit, Scale.LOG),
+        Axis(family.quantity, "" if unit == "1" else unit, Scale.LOG),
         (*traces, *printed, *limits),
+        (Mark("one", BALANCED, y=1.0),) if ratio else (),
         caption=" ".join(filter(None, said)),
     )
 
 
 def _summary(sweeps: Sequence[Sweep]) -> str:
-    """Say what can be seen: the smallest message's time, or the best bandwidth, of the best one."""
-    lower = sweeps[0].unit in ("us", "s")
-    points = [(metric.value, size, sweep) for sweep in sweeps
+    """Say what can be seen: the least and the largest number, and where they are."""
+    points = [(metric.value, size, at) for at, sweep in enumerate(sweeps)
               for size, metric in sweep.values.items() if size is not None]  # fmt: skip
-    value, size, sweep = (min if lower else max)(points, key=lambda point: point[0])
-    best = "shortest" if lower else "largest"
-    where = f"{sweep.benchmark} {sweep.keys.get('placement', '')} with {sweep.environment}"
+
+    def said(point: tuple[float, int, int]) -> str:
+        value, size, sweep = point[0], point[1], sweeps[point[2]]
+        unit = "" if sweep.unit == "1" else f" {sweep.unit}"
+        where = f"{sweep.benchmark} {sweep.keys.get('placement', '')} with {sweep.environment}"
+        return f"{number_text(value)}{unit} at {bytes_text(size)} ({where})"
+
     return (
-        f"{plural(len(sweeps), 'curve')} of {plural(len(points), 'number')}; the {best} is "
-        f"{number_text(value)} {sweep.unit} at {bytes_text(size)} ({where})."
+        f"{plural(len(sweeps), 'curve')} of {plural(len(points), 'number')}, from "
+        f"{said(min(points))} to {said(max(points))}."
     )

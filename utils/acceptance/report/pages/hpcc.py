@@ -41,6 +41,11 @@ EMPTY = (
 )
 #: What is said of runs whose ratios to HPL are too large.
 SMALL = "their matrices are too small for the memory, so that papers are not drawn beside them."
+#: What is said of the lines of papers.
+_LINES = (
+    " Papers print the ratios, not the points of the figure: each is drawn as the line on which a "
+    "system of this balance lies."
+)
 #: B/kflop times Gflop/s is MB/s; in GB/s.
 _MB = 1e-3
 
@@ -192,7 +197,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
 pages = Kind("hpcc", "HPCC", "HPCC on {}", EMPTY, _draw, compares=False).pages
 
 
-def _polygons(source: Source, points: Iterable[Point], origin: Origin) -> Iterator[Trace]:
+def _polygons(source: Source, points: Iterable[Point]) -> Iterator[Trace]:
     """Yield a polygon of each owner of points; none where it would have too few spokes."""
     for name, group in groupby(points, key=lambda point: point.owner):
         known = {point.metric: point for point in group if point.normalised is not None}
@@ -202,32 +207,10 @@ def _polygons(source: Source, points: Iterable[Point], origin: Origin) -> Iterat
             else Sample(metric, None, "not known")
             for metric in METRICS
         ]
-        simulated = any(point.simulated for point in known.values())
         if len(known) >= SPOKES:
-            yield Trace(name, samples, origin, Form.POLAR, simulated=simulated)
-
-
-def _kiviat(
-    source: Source, id: str, title: str, points: Sequence[Point], caption: str
-) -> Iterator[Plot]:
-    """Yield a diagram of runs, and of the largest values that are among the points."""
-    traces = [*_polygons(source, (one for one in points if one.sweep), Origin.MEASURED)]
-    if not traces:
-        return
-    first = traces[0]
-    largest = (point for point in points if not point.sweep and not point.partition)
-    traces += _polygons(source, largest, Origin.PUBLISHED)
-    known = [(value, name) for name, value in zip(first.x, first.y, strict=True) if value]
-    yield Plot(
-        id,
-        title,
-        f"{first.name}: the least of its shares is {number_text(min(known)[0])} of the best "
-        f"({min(known)[1]}), the largest {number_text(max(known)[0])} ({max(known)[1]}).",
-        Axis("Test over G-HPL", scale=Scale.CATEGORY),
-        Axis("Share of the best"),
-        tuple(traces),
-        caption=f"Each test over G-HPL, then over the largest one among these runs{caption}",
-    )
+            one = next(iter(known.values()))
+            origin = Origin.MEASURED if one.sweep else Origin.PUBLISHED
+            yield Trace(name, samples, origin, Form.POLAR, simulated=one.simulated)
 
 
 def _kiviats(
@@ -235,88 +218,92 @@ def _kiviats(
 ) -> Iterator[Plot]:
     """Yield a diagram with papers, and one for each size that several environments have run."""
     own = [point for points in runs.values() for point in points]
-    yield from _kiviat(
-        source,
-        "kiviat",
-        "Kiviat diagram, compared with papers",
-        normalised([*own, *printed]),
-        " and all published systems, so that the best has 1; of the latency the reciprocal "
-        "(saini2006, Section 4.1, Figure 5 and Table 2). A polygon of a paper joins the largest "
-        "values over its systems.",
-    )
+    # Of papers the largest values are drawn.
+    drawn = [
+        (
+            "kiviat",
+            "Kiviat diagram, compared with papers",
+            [point for point in normalised([*own, *printed]) if point.sweep or not point.partition],
+            " and all published systems, so that the best has 1; of the latency the reciprocal "
+            "(saini2006, Section 4.1, Figure 5 and Table 2). A polygon of a paper joins the "
+            "largest values over its systems.",
+        )
+    ]
     for size, group in groupby(sorted(runs, key=lambda run: run[1:]), key=lambda run: run[1:]):
-        of_size = [*group]
+        of_size, (np, nodes, order) = [*group], size
         if len(of_size) > 1:
-            np, nodes, order = size
-            yield from _kiviat(
-                source,
+            drawn.append((
                 addresses.legal(f"kiviat-{np}-{nodes}-{order}"),
                 f"Kiviat diagram of the environments: {np} processes, order {order}",
                 normalised((one for run in of_size for one in runs[run]), lambda _: True),
                 ", which are of one size (after saini2006, Section 4.1, Figure 5).",
-            )
+            ))  # fmt: skip
+    for id, title, points, caption in drawn:
+        traces = [*_polygons(source, points)]
+        first = next((trace for trace in traces if trace.origin is Origin.MEASURED), None)
+        if first is None:
+            continue
+        known = [(value, name) for name, value in zip(first.x, first.y, strict=True) if value]
+        yield Plot(
+            id, title,
+            f"{first.name}: the least of its shares is {number_text(min(known)[0])} of the best "
+            f"({min(known)[1]}), the largest {number_text(max(known)[0])} ({max(known)[1]}).",
+            Axis("Test over G-HPL", scale=Scale.CATEGORY), Axis("Share of the best"),
+            tuple(traces),
+            caption=f"Each test over G-HPL, then over the largest one among these runs{caption}",
+        )  # fmt: skip
 
 
 def _rings(
     source: Source, runs: dict[Run, list[Point]], printed: Sequence[Point]
 ) -> Iterator[Plot]:
     """Yield the bandwidth of the ring over HPL, and where there are several runs their ratio."""
-    found: list[tuple[Run, Point, Point]] = []
-    for run, points in runs.items():
-        known = {point.metric: point for point in points}
-        if {RING, HPL} <= known.keys():
-            found.append((run, known[HPL], known[RING]))
+    found = [
+        (run, of[HPL], of[RING])
+        for run, points in runs.items()
+        if {RING, HPL} <= (of := {point.metric: point for point in points}).keys()
+    ]
     if not found:
         return
     found.sort(key=lambda entry: entry[1].value)
-    flops, ratios = [hpl.value for _, hpl, _ in found], [ring.value for _, _, ring in found]
     fair = any(ring.comparable for _, _, ring in found)
-    lines = []
-    for one in printed if fair else ():
-        if one.metric == RING and one.partition:
-            np = f", {one.np} processes" if one.np else ""
-            samples = [Sample(at, one.value * at * _MB, one.source)
-                       for at in (min(flops) / 2, max(flops) * 2)]  # fmt: skip
-            name = f"{one.system} {one.partition}{np}: {one.text}"
-            lines.append(Trace(name, samples, Origin.PUBLISHED))
-    axis = Axis("G-HPL", "Gflop/s", Scale.LOG)
+    ends = found[0][1].value / 2, found[-1][1].value * 2
+    lines = [
+        Trace(f"{one.system} {one.partition}{f', {one.np} processes' * bool(one.np)}: {one.text}",
+              [Sample(at, one.value * at * _MB, one.source) for at in ends], Origin.PUBLISHED)
+        for one in printed if fair and one.metric == RING and one.partition
+    ]  # fmt: skip
+
+    def plot(
+        id: str, title: str, summary: str, axis: Axis, value_of: Callable[[Point, Point], float],
+        caption: str, lines: Sequence[Trace] = (),
+    ) -> Plot:  # fmt: skip
+        curves: dict[str, list[Sample]] = {}
+        for run, hpl, ring in found:
+            note = (f"{run.np} processes on {run.nodes or '?'} nodes, order {run.order}, "
+                    f"{ring.text}; {hpl.source}")  # fmt: skip
+            sample = Sample(hpl.value, value_of(hpl, ring), note, hpl.link(source))
+            curves.setdefault(run.environment, []).append(sample)
+        traces = [Trace(name, samples, simulated=found[0][1].simulated, group=name)
+                  for name, samples in curves.items()]  # fmt: skip
+        x = Axis("G-HPL", "Gflop/s", Scale.LOG)
+        caption = f"After saini2006, Section 4.1.1, {caption}"
+        return Plot(id, title, summary, x, axis, (*traces, *lines), caption=caption)
+
     told = "the lines are of equal balance, as papers print it." if fair else SMALL
-    caption = "After saini2006, Section 4.1.1, Figure 1."
-    if lines:
-        caption += (
-            " Papers print the ratios, not the points of the figure: each is drawn as the line on "
-            "which a system of this balance lies."
-        )
-
-    def curves(value_of: Callable[[Point, Point], float]) -> Iterator[Trace]:
-        for name in dict.fromkeys(run.environment for run in runs):
-            own = [entry for entry in found if entry[0].environment == name]
-            samples = [
-                Sample(hpl.value, value_of(hpl, ring), f"{run.np} processes on {run.nodes or '?'} "
-                       f"nodes, order {run.order}, {ring.text}; {hpl.source}",
-                       hpl.link(source))
-                for run, hpl, ring in own
-            ]  # fmt: skip
-            if own:
-                yield Trace(name, samples, simulated=own[0][1].simulated, group=name)
-
-    yield Plot(
-        "ring-over-hpl",
-        "Accumulated random ring bandwidth over HPL",
+    yield plot(
+        "ring-over-hpl", "Accumulated random ring bandwidth over HPL",
         f"{plural(len(found), 'run')}; {told}",
-        axis,
         Axis("Ring bandwidth x processes", "GB/s", Scale.LOG),
-        (*curves(lambda hpl, ring: ring.value * hpl.value * _MB), *lines),
-        caption=caption,
-    )
+        lambda hpl, ring: ring.value * hpl.value * _MB,
+        "Figure 1." + (_LINES if lines else ""), lines,
+    )  # fmt: skip
     if len(found) > 1:
-        yield Plot(
-            "ring-ratio",
-            "Random ring bandwidth per flop of HPL",
+        ratios = [ring.value for _, _, ring in found]
+        yield plot(
+            "ring-ratio", "Random ring bandwidth per flop of HPL",
             f"Between {number_text(min(ratios))} and {number_text(max(ratios))} B/kflop; the less "
             "it falls with the size of the system, the better it scales.",
-            axis,
             Axis("Ring bandwidth over G-HPL", "B/kflop", Scale.LOG),
-            tuple(curves(lambda _, ring: ring.value)),
-            caption="After saini2006, Section 4.1.1, Figure 2.",
-        )
+            lambda _, ring: ring.value, "Figure 2.",
+        )  # fmt: skip
