@@ -31,6 +31,8 @@ LOOKS = {"critical": "bad", "major": "bad", "minor": "open", "info": "none"}
 _BLAMED = 2
 #: Kinds of problems that findings, or alerts of the history, tell more exactly.
 _TOLD = {*FAILING, *HISTORY, "guideline"}
+#: Codes of findings of nodes that say that nobody looked.
+_UNLOOKED = {"LIMITED", "NOT-BENCHMARKED", "PAIRS-NOT-MEASURED"}
 
 
 class Known(NamedTuple):
@@ -212,7 +214,7 @@ def _tells(alert: Alert, finding: Finding) -> bool:
 
 def _unlooked(finding: Finding) -> bool:
     """Tell whether a finding of nodes says that nobody looked, and not what was seen."""
-    return finding.what.startswith("nodes of ")
+    return finding.code in _UNLOOKED
 
 
 def _unseen(verdict: Verdict | None) -> list[Finding]:
