@@ -265,7 +265,7 @@ def make(
     remedy: str = "",
 ) -> ProtocolFinding:
     """Return a finding of a kind; `place` is the stable rest of its id."""
-    row = TABLE[kind]
+    row = kinds.of(kind)
     key = ":".join((kind.upper(), *(part.replace(" ", "") for part in place if part)))
     return ProtocolFinding(
         key, severity or row.severity, tuple(dict.fromkeys(nodes)), what, found, expected,
