@@ -256,6 +256,19 @@ def test_every_module_and_target_that_a_page_names_is_there(page):
             assert importlib.util.find_spec(module), module
 
 
+#: A name, and the file that a page says it is in.
+_NAME_IN = re.compile(r"`([A-Za-z_]\w*)`\s+(?:in|of)\s+`((?:[\w.-]+/)+[\w.-]+\.py)`")
+
+
+def test_every_name_that_a_page_says_is_in_a_file_is_there():
+    found = [each for page in PAGES for each in _NAME_IN.findall(read(page))]
+    for name, file in found:
+        places = (ROOT / file, PACKAGE / file)
+        text = next(read(place) for place in places if place.exists())
+        assert re.search(rf"\b{name}\b", text), f"{name} in {file}"
+    assert len(found) > 5
+
+
 @each_page
 def test_every_variable_that_a_page_names_is_read_somewhere(page):
     code = "\n".join(

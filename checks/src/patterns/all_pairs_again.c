@@ -1,9 +1,10 @@
 /* Pairs that were slow in their round, and some that were not, measured once more alone.
  *
  * In a round all nodes are busy, and a pair may be slow because others took its links. A suspect is
- * well below the median of its round, a latency by what values of that round differ by; of each sender the worst few are kept, and of each receiver
- * as many are measured: a slow node of 1,024 has 2,046 slow pairs, and ten of them tell enough. The
- * controls are drawn among all the others, as evenly as if all had been kept (Vitter 1985). */
+ * well below the median of its round, a latency by what values of that round differ by; of each
+ * sender the worst few are kept, and of each receiver as many are measured: a slow node of 1,024 has
+ * 2,046 slow pairs, and ten of them tell enough. The controls are drawn among all the others, as
+ * evenly as if all had been kept (Vitter 1985). */
 #include "all_pairs.h"
 
 #include <math.h>

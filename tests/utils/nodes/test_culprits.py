@@ -238,6 +238,16 @@ def test_a_latency_shows_two_distances_only_where_each_node_has_its_group():
         assert distances(log_loss(values, "us")) is None
 
 
+def test_a_node_without_any_pair_hides_no_node_that_is_near_to_no_group():
+    same = np.arange(16) // 8
+    values = np.where(same[:, None] == same, 1.0, 1.5)
+    values[-1] = values[:, -1] = np.nan
+    apart = distances(log_loss(values, "us"))
+    np.testing.assert_array_equal(apart[:-1, :-1], (same[:, None] != same)[:-1, :-1])
+    values[0, :-1] = values[:-1, 0] = 1.25
+    assert distances(log_loss(values, "us")) is None
+
+
 @pytest.mark.parametrize(("count", "leaf"), [(16, 14), (20, 16), (36, 16), (64, 14), (200, 48)])
 def test_a_node_that_stands_in_a_small_leaf_is_no_slow_one(count, leaf):
     for seed in range(3):

@@ -288,6 +288,13 @@ def test_a_problem_has_the_same_id_on_the_next_run():
     assert first.severity == "major"
 
 
+def test_a_problem_of_a_kind_that_only_a_later_release_knows_is_told_too():
+    verdict = Verdict(problems=[Problem("of-a-later-release", "something is wrong", ("made",))])
+    (found,) = findings.of_verdict(verdict)
+    assert (found.id, found.severity) == ("OF-A-LATER-RELEASE:made", "major")
+    assert found.found == "something is wrong"
+
+
 def test_what_the_cases_tell_is_not_told_twice():
     verdict = Verdict()
     verdict.cases = [CaseResult("made:qdr+first", "A", "fail", findings=of_case(case("x")))]

@@ -103,6 +103,13 @@ class LineReader:
             raise self.error(f"{token!r} is no {what} as {self.suite} prints it")
         return value
 
+    def check_size(self, sizes: Sequence[int | None], size: int | None) -> None:
+        """Raise ParseError unless a row of this message size may follow those of `sizes`."""
+        if sizes and size is None:
+            raise self.error("a second row in a table without message sizes")
+        if sizes and size is not None and size <= (sizes[-1] or 0):
+            raise self.error("message sizes do not grow")
+
     def check_average(
         self, low: float, average: float, high: float, processes: int, slack: float = 2 * HALF
     ) -> None:
@@ -269,11 +276,7 @@ class TableReader(LineReader):
 
     def add_row(self, table: Table, size: int | None, values: dict[str, float]) -> None:
         """Add the row on which the reader stands, unless its values cannot be."""
-        before = table.rows[-1] if table.rows else None
-        if before and size is None:
-            raise self.error("a second row in a table without message sizes")
-        if before and size is not None and size <= (before.size or 0):
-            raise self.error("message sizes do not grow")
+        self.check_size([row.size for row in table.rows], size)
         low, average, high = (values.get(name) for name in self.times)
         if low is not None and average is not None and high is not None:
             # A process that has no time is left out, which makes the bounds narrower, never wider.
@@ -281,7 +284,8 @@ class TableReader(LineReader):
         if (repetitions := values.get("repetitions")) is not None:
             if repetitions < 1:
                 raise self.error("no repetitions")
-            if before and repetitions > (most := before.values["repetitions"]):
+            most = table.rows[-1].values["repetitions"] if table.rows else repetitions
+            if repetitions > most:
                 raise self.error(
                     f"{repetitions:g} repetitions, after {most:g} of a smaller message"
                 )

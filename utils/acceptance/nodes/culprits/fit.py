@@ -255,7 +255,10 @@ def distances(logs: Floats) -> Ints | None:
     own = to[places, group].copy()
     to[places, group] = np.inf
     sizes = np.bincount(group)
-    if (sizes > 1).sum() < 2 or (to.min(axis=1) - own)[sizes[group] > 1].min() < gap[cut] / 2:
+    # A node without any pair is near to nobody, and tells nothing of distances.
+    told = np.isfinite(own) & (sizes[group] > 1)
+    nearer = to.min(axis=1)[told] - own[told]
+    if (sizes > 1).sum() < 2 or nearer.min(initial=math.inf) < gap[cut] / 2:
         return None
     apart: Ints = (group[:, None] != group).astype(np.intp)
     return apart
