@@ -169,17 +169,18 @@ class Source:
 
     def judgement(self, *, simulated: bool) -> Judgement:
         """Return what became worse of all that was measured, or of all that was simulated."""
-        return self._judgements[simulated]
+        return self.judgements[simulated]
 
     @cached_property
-    def _judgements(self) -> dict[bool, Judgement]:
+    def judgements(self) -> tuple[Judgement, ...]:
+        """Return what became worse of all that was measured, and of all that was simulated."""
         # Of one system alone nothing is kept: what is known from night to night is of all.
         kept = None if self.selection.system else self.workspace.detection_of(self.database)
         folder = self.workspace.reference
-        return {
-            simulated: judge.part_with_references(self.history, folder, kept, simulated=simulated)
+        return tuple(
+            judge.part_with_references(self.history, folder, kept, simulated=simulated)
             for simulated in (False, True)
-        }
+        )
 
     @cached_property
     def library(self) -> Library | None:

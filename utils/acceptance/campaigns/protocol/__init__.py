@@ -8,6 +8,7 @@ from acceptance.campaigns.protocol.build import (
     verify,
     write,
 )
+from acceptance.campaigns.protocol.conclusions import ACCEPTED, REJECTED
 from acceptance.campaigns.protocol.findings import (
     ProtocolFinding,
     merged,

@@ -230,7 +230,7 @@ def _sentence(verdict: Verdict | None, wrong: Sequence[Finding]) -> str:
         return "Nobody has judged what was measured last: there is nothing to sign."
     count = Counter(finding.severity for finding in wrong)
     worst = {severity: count[severity] for severity in LOOKS if severity != "info"}
-    words = " and ".join(f"{number} {severity}" for severity, number in worst.items() if number)
+    words = ", ".join(f"{number} {severity}" for severity, number in worst.items() if number)
     findings = f"{words} finding{'s' * (sum(worst.values()) > 1)}" if words else ""
     if verdict.status:
         return f"Not to be signed: {findings or plural(len(verdict.problems), 'problem')}."
@@ -255,17 +255,23 @@ def _standing(
     newest = run.verdict if run else None
     if newest is not verdict:  # of an older run, the findings have no place on this page
         groups = []
-    worst: dict[str, tuple[str, Finding]] = {}
+    worst: dict[str, tuple[int, Finding]] = {}
     for number, lines in enumerate(groups, 1):
         for finding, *_ in lines:
-            for name in map(_short, finding.nodes):
-                worst.setdefault(name, (f"#wrong-{number}", finding))
+            if len(finding.nodes) <= _BLAMED and finding.severity != "info":
+                for name in map(_short, finding.nodes):
+                    worst.setdefault(name, (number, finding))
     found: dict[str, list[Node]] = {}
     for name, outcome in _judged(source.runs, place, newest, cases).items():
-        node = Node(name, outcome, outcome.value)
+        text, link = outcome.value, ""
         if name in worst:
-            node = _blamed(node, *worst[name])
-        found.setdefault(of_leaf.get(name, ""), []).append(node)
+            number, finding = worst[name]
+            if LOOKS[finding.severity] == "bad":
+                outcome = Outcome.RED
+            elif outcome is Outcome.GREEN:
+                outcome = Outcome.NOT_JUDGED
+            text, link = f"{outcome.value}, {finding.code}", f"#wrong-{number}"
+        found.setdefault(of_leaf.get(name, ""), []).append(Node(name, outcome, text, link))
     return Standing(place, run, cases, dict(sorted(found.items(), key=lambda one: natural(one[0]))))
 
 
@@ -288,16 +294,6 @@ def _judged(
         found |= dict.fromkeys(own.not_up, Outcome.NOT_MEASURED)
     short = {_short(name): outcome for name, outcome in found.items()}
     return {name: short[name] for name in sorted(short, key=natural)}
-
-
-def _blamed(node: Node, anchor: str, worst: Finding) -> Node:
-    """Return a node with its worst finding; who is not up stays so, whatever was found."""
-    outcome = node.outcome
-    if LOOKS[worst.severity] == "bad":
-        outcome = Outcome.RED if len(worst.nodes) <= _BLAMED else Outcome.NOT_JUDGED
-    elif outcome is Outcome.GREEN and worst.severity != "info":
-        outcome = Outcome.NOT_JUDGED
-    return Node(node.name, outcome, f"{outcome.value}, {worst.code}", anchor)
 
 
 def _short(name: str) -> str:
