@@ -82,6 +82,10 @@ def test_a_night_is_compared_whole_with_the_night_before(tmp_path):
     found = only.context["found"]
     assert [len(side.sessions) for side in (found.a, found.b)] == [len(STEPS)] * 2
     assert len(found.rows) == 6 * len(STEPS)
+    # What somebody measured since, and nobody before, hides no night.
+    database.add([one_night(0, 8)], FIRST + 2 * NIGHT + 7200, command="reframe -n b8")
+    (after,) = compare.pages(report_data.source(tmp_path))
+    assert after.context["found"].b.sessions == found.b.sessions
 
 
 def test_without_a_past_nothing_is_green(tmp_path):

@@ -58,19 +58,26 @@ def pages(source: Source) -> list[Page]:
 
 
 def _of_system(source: Source, system: str) -> Page:
-    """Return the page that compares the newest run of a system with the last of the same things."""
+    """Return the page that compares the newest run of a system with one before of the same things.
+
+    A run of something that was not measured before is passed over, unless there is none else.
+    """
     title = f"{system}: the newest run and the one before"
-    own = [one for one in source.history.sessions if system in one.systems]
-    older = [one for one in own if one.run != own[-1].run]
-    alike = [one for one in older if one.selection == own[-1].selection]
-    if not older:
+    own = [one for one in reversed(source.history.sessions) if system in one.systems]
+    runs = [*dict.fromkeys(one.run for one in own)][:2]
+    if len(runs) < 2:
         nothing = (
             f"{system} has one run only. With the next one this page compares them; "
             "`acceptance report --compare A B` adds any other two sides."
         )
         return _empty(system, title, nothing)
-    sides = (f"{system}@{one.run}" for one in ((alike or older)[-1], own[-1]))
-    return _page(source, system, title, *sides)
+    newest: dict[tuple[str, ...], str] = {}
+    for one in own:
+        if newest.setdefault(one.selection, one.run) != one.run:
+            runs = [newest[one.selection], one.run]
+            break
+    after, before = runs
+    return _page(source, system, title, f"{system}@{before}", f"{system}@{after}")
 
 
 def _empty(name: str, title: str, nothing: str, *, empty: bool = True) -> Page:
