@@ -18,8 +18,6 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
-from acceptance.alerts.acknowledgements import AckFault
-from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
@@ -315,7 +313,8 @@ def _known(source: Source) -> Cases:
         for incident in judgement.incidents:
             for change in incident.changes:
                 alarms.setdefault(id(change.series), []).append((incident.alert, change))
-    acks = _acks(source)
+    # Those that have ended stand in the plots, too.
+    acks = source.read(acknowledgements.load, source.workspace.alerts) or []
     found: Cases = []
     for case in source.history.cases:
         members = []
@@ -328,15 +327,6 @@ def _known(source: Source) -> Cases:
             found.append((case, members))
     found.sort(key=lambda entry: (*_place(entry[0]), entry[0].subject, *map(str, entry[0].key)))
     return found
-
-
-def _acks(source: Source) -> list[Ack]:
-    """Return all acknowledgements, those that have ended, too."""
-    try:
-        return acknowledgements.load(source.workspace.alerts)
-    except (AckFault, StoredFault) as err:
-        source.note(err)
-        return []
 
 
 def _slow(source: Source) -> dict[tuple[str, str], list[float]]:

@@ -1,7 +1,5 @@
 """The first page: may it be signed, what is wrong and since when, and what nobody looked at."""
 
-import importlib.metadata
-import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -13,7 +11,6 @@ from msgspec.structs import replace
 from acceptance.alerts import HISTORY, Ack, Alert
 from acceptance.campaigns.protocol import ProtocolFinding as Finding
 from acceptance.campaigns.protocol import merged, of_case, of_nodes, of_verdict
-from acceptance.core import machine
 from acceptance.core.text import natural, plural
 from acceptance.nodes import FAILING
 from acceptance.report import addresses
@@ -123,7 +120,7 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
         "counts": counts,
         "told_of": told,
         "protocols": {each.data.get("campaign") for each in source.protocols},
-        "versions": _versions(source, newest),
+        "versions": sorted(software(ran.case for ran in newest.cases).items()) if newest else (),
         "shown": SHOWN,
     }  # fmt: skip
     simulated = bool(newest) and all(place.simulated for place in source.measured)
@@ -316,15 +313,3 @@ def _changes(newest: Run | None, before: Run | None) -> dict[str, list[Any]]:
         for text in sorted(found)
     ]
     return {**since(before, newest), **({"software": texts} if texts else {})}
-
-
-def _versions(source: Source, newest: Run | None) -> list[tuple[str, list[str]]]:
-    commit = machine.commit(source.workspace.root)
-    rows = [
-        ("acceptance", [f"{machine.version()}{f', commit {commit}' if commit else ''}"]),
-        ("ReFrame", [importlib.metadata.version("reframe-hpc")]),
-        ("Python", [platform.python_version()]),
-        ("plotly", [importlib.metadata.version("plotly")]),
-    ]
-    built = software(ran.case for ran in newest.cases) if newest else {}
-    return rows + [(suite, sorted(texts)) for suite, texts in sorted(built.items())]
