@@ -8,7 +8,7 @@ from acceptance.report import addresses
 from acceptance.report.pages import compare
 from tests import report_data
 from tests.browser import PHONE, axe, browser, open_page, overflow, page
-from tests.made import Database, nights, one_night
+from tests.made import FIRST, NIGHT, STEPS, Database, campaigns, nights, one_night
 
 __all__ = ["browser", "page"]
 
@@ -29,7 +29,7 @@ def made(tmp_path_factory):
     return source, report_data.site(source, folder / "site")
 
 
-def test_the_newest_session_is_compared_with_the_one_before(made):
+def test_the_newest_run_is_compared_with_the_one_before(made):
     source, site = made
     of_system = compare.pages(source)[-1]
     assert of_system.path == addresses.compare("made")
@@ -65,9 +65,27 @@ def test_sides_that_are_asked_for_have_a_page_and_those_that_are_not_there_say_s
     assert any(fault.startswith("compare nowhere last: ") for fault in source.faults)
 
 
-def test_one_session_says_what_is_missing(tmp_path):
+def test_one_run_says_what_is_missing(tmp_path):
     (only,) = compare.pages(report_data.year(tmp_path, 1, 1))
-    assert "has one session only" in only.context["nothing"]
+    assert "has one run only" in only.context["nothing"]
+
+
+def test_a_night_is_compared_whole_with_the_night_before(tmp_path):
+    workspace = report_data.workspace(tmp_path)
+    database = campaigns(workspace.results, 2)
+    database.add([one_night(0, 9)], FIRST + 2 * NIGHT - 7200, command="reframe -n b9")
+    for number, step in enumerate(STEPS):
+        start, label = FIRST + 2 * NIGHT + 60 * number, f"nightly-2026-01-03T220000.{step}.3f2a9c"
+        command = f"/opt/clone/.venv/bin/reframe -c /opt/clone/checks/{step}.py -r"
+        database.add([one_night(2, number)], start, command=command, label=label)
+    (only,) = compare.pages(report_data.source(tmp_path))
+    found = only.context["found"]
+    assert [len(side.sessions) for side in (found.a, found.b)] == [len(STEPS)] * 2
+    assert len(found.rows) == 6 * len(STEPS)
+    # What somebody measured since, and nobody before, hides no night.
+    database.add([one_night(0, 8)], FIRST + 2 * NIGHT + 7200, command="reframe -n b8")
+    (after,) = compare.pages(report_data.source(tmp_path))
+    assert after.context["found"].b.sessions == found.b.sessions
 
 
 def test_without_a_past_nothing_is_green(tmp_path):

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import re
 from datetime import date, datetime, timedelta, timezone
+from statistics import median
 
 import pytest
 from playwright.sync_api import expect
@@ -103,6 +105,32 @@ def test_changes_and_alerts_are_those_of_the_gate(source, site):
     start = known[first[0]]["changes"][-1][0]
     series = next(one for one in source.history.series if history.anchor(one) == first[0])
     assert abs(start - series.samples[WORSE].time) < 2 * 86400
+
+
+def test_each_series_has_a_curve_of_its_newest_samples(source, site):
+    html = (site / addresses.HISTORY).read_text()
+    curves = re.findall(r'<svg class="curve" .*?aria-label="(.*?)"><polyline points="(.*?)"', html)
+    changed = len(history.pages(source)[0].context["changed"])
+    assert len(curves) == len(source.history.series) + changed
+    said, points = curves[0]
+    first = history.pages(source)[0].context["changed"][0].series
+    assert said.startswith(f"newest {NIGHTS} of {NIGHTS}: ")
+    heights = [float(point.split(",")[1]) for point in points.split()]
+    assert len(heights) == NIGHTS
+    assert 0 <= min(heights) < max(heights) <= history.HEIGHT
+    # What is higher stands higher, and so above.
+    order = sorted(range(NIGHTS), key=lambda number: first.values[number])
+    assert [heights[number] for number in order] == sorted(heights, reverse=True)
+
+
+def test_noise_does_not_look_like_a_change(source):
+    steady = [one for part in history.pages(source)[0].context["partitions"]
+              for one in part.known if not one.steps]  # fmt: skip
+    assert steady
+    for one in steady:
+        heights = [float(y) for y in re.findall(r",(\S+?)[ \"]", one.curve)]
+        spread = (max(one.series.values) - min(one.series.values)) / median(one.series.values)
+        assert max(heights) - min(heights) <= history.HEIGHT * spread / history.FLAT + 0.2
 
 
 def test_a_gap_has_no_sample_and_later_ones_keep_their_times(tmp_path):

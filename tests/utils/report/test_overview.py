@@ -106,7 +106,7 @@ def first(site, page):  # noqa: F811
 def test_the_verdict_is_one_sentence_that_says_what_counts(first):
     assert first.locator(".said").inner_text() == "FAIL"
     assert first.locator(".sentence").inner_text() == (
-        "Not to be signed: 1 critical and 1 major and 1 minor findings."
+        "Not to be signed: 1 critical, 1 major, 1 minor findings."
     )
 
 

@@ -202,6 +202,18 @@ def test_a_database_without_sessions_says_so(tmp_path, page):  # noqa: F811
     assert page.locator(".good").count() == 0
 
 
+@pytest.mark.parametrize("nights", [0, 2])
+def test_a_run_that_left_no_session_is_what_the_first_page_is_about(tmp_path, page, nights):  # noqa: F811
+    made = report_data.year(tmp_path, nights, 1)
+    made.current = Verdict(system="made")
+    made.current.fail("last-run", "ended before it left a mark", "reframe")
+    open_page(page, report_data.site(made, tmp_path / "report"))
+    assert page.locator(".said").inner_text() == "FAIL"
+    assert page.locator(".sentence").inner_text() == "Not to be signed: 1 major finding."
+    assert "ended before it left a mark" in page.locator(".finding").inner_text()
+    assert axe(page) == []
+
+
 def test_sessions_without_a_page_are_counted(tmp_path):
     made = report_data.year(tmp_path, 5, 1)
     made.selection = type(made.selection)(since=FIRST + 3 * NIGHT)

@@ -8,7 +8,7 @@ from acceptance.report import site as sites
 from acceptance.report import write
 from acceptance.report.site import ReportFault
 from tests import report_data
-from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
+from tests.browser import DESK, PHONE, axe, browser, open_page, overflow, page  # noqa: F401
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,35 @@ def test_every_page_opens_from_disk_and_is_accessible(site, page):  # noqa: F811
         assert page.locator("h1").count() == 1
         assert axe(page) == []
         assert overflow(page) <= 0
+
+
+#: The lines that each mention of a name in a table takes: more than one where it is broken.
+LINES = """name => {
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), found = [];
+  for (let text; (text = texts.nextNode());) {
+    const at = text.data.indexOf(name), range = document.createRange(), parent = text.parentElement;
+    if (at < 0 || !parent.closest("td, th, dd, h1, h3") || !parent.checkVisibility()) continue;
+    range.setStart(text, at);
+    range.setEnd(text, at + name.length);
+    found.push(new Set([...range.getClientRects()].map(each => each.top)).size);
+  }
+  return found;
+}"""
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+def test_no_name_of_a_partition_is_broken(tmp_path_factory, page, size):  # noqa: F811
+    folder = tmp_path_factory.mktemp("names")
+    made = report_data.year(folder, 3, 2, system="mycluster", partition="main")
+    written = report_data.site(made, folder / "web")
+    page.set_viewport_size(size)
+    seen = 0
+    for path in sorted(written.rglob("*.html")):
+        open_page(page, written, str(path.relative_to(written)))
+        lines = page.evaluate(LINES, "mycluster:main")
+        assert {*lines} <= {1}, path
+        seen += len(lines)
+    assert seen > 5
 
 
 def test_every_link_leads_somewhere(site):

@@ -289,8 +289,10 @@ def test_a_problem_has_the_same_id_on_the_next_run():
 
 
 def test_a_problem_of_a_kind_that_only_a_later_release_knows_is_told_too():
-    verdict = Verdict(problems=[Problem("of-a-later-release", "something is wrong", ("made",))])
-    (found,) = findings.of_verdict(verdict)
+    later = Finding("of-a-later-release", "something is wrong", fails=True, place=("made",))
+    verdict = Verdict()
+    verdict.add(later)
+    (found,) = verdict.everything
     assert (found.id, found.severity) == ("OF-A-LATER-RELEASE:made", "major")
     assert found.found == "something is wrong"
 

@@ -3,12 +3,11 @@
 import argparse
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
-from acceptance import ledger
-from acceptance.campaigns import conclusion, protocol
+from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import DATABASE, Commands, add_command, option
 from acceptance.cli.output import near, warn
 from acceptance.core.errors import Fault
@@ -16,7 +15,7 @@ from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural
 from acceptance.ledger import ResultsFault
 from acceptance.relations import sides
-from acceptance.report import Protocol, Selection, Source, write
+from acceptance.report import Selection, Source, write
 from acceptance.verdict import Status
 
 #: Its folder in `var/`.
@@ -50,17 +49,18 @@ def run(options: argparse.Namespace) -> int:
     there is replaced; a folder of anything else is refused.
     """
     workspace: Workspace = options.workspace
-    results = options.db or workspace.results
+    source = _source(workspace, options.config_files, options.db)
     since = options.since and datetime.combine(options.since, datetime.min.time()).timestamp()
-    past = ledger.of(workspace, options.db)
+    past = source.ledger
     named = tuple(past.full_id(name) for name in options.session)
-    source = _source(workspace, results, options.config_files, options.db is not None)
     source.selection = Selection(options.system, since, named)
-    source.comparisons = tuple((_side(a), _side(b)) for a, b in options.compare)
+    # A side that is none of the forms is a mistake of the command's.
+    source.comparisons = tuple((sides.read(a).text, sides.read(b).text) for a, b in options.compare)
     if options.system and not any(place.system == options.system for place in source.measured):
-        raise ResultsFault(f"{results}: no session has a case of a system {options.system!r}")
-    folder = options.output or workspace.var / FOLDER
-    written = write(source, folder)
+        raise ResultsFault(
+            f"{source.database}: no session has a case of a system {options.system!r}"
+        )
+    written = write(source, options.output or workspace.var / FOLDER)
     for fault in source.faults:
         warn(options, fault)
     left = f", {plural(source.left_out, 'session')} without a page" if source.left_out else ""
@@ -69,35 +69,15 @@ def run(options: argparse.Namespace) -> int:
     return Status.PASSED
 
 
-def _side(text: str) -> str:
-    """Return a side of a comparison; raises SideFault where it is none of the forms."""
-    return sides.read(text).text
-
-
 def _source(
-    workspace: Workspace, results: Path, config_files: Sequence[Path], foreign: bool
+    workspace: Workspace, config_files: Sequence[Path], database: Path | None = None
 ) -> Source:
-    """Return what the report is made of."""
+    """Return what the report is made of, with what `acceptance gate` tells."""
     now = datetime.now(timezone.utc)
-    source = Source(workspace, results, now, config_files=config_files)
-    if not foreign:
-        # What `acceptance gate` tells.
+    source = Source(workspace, database or workspace.results, now, config_files=config_files)
+    if source.is_own:
         source.current = conclusion.current(workspace, None, config_files, now)
-        files = sorted(workspace.campaigns.glob(f"{conclusion.ACCEPT}-*/protocol.json"))
-        _add_protocols(source, reversed(files))
     return source
-
-
-def _add_protocols(source: Source, files: Iterable[Path]) -> None:
-    """Add protocols that can be read; the overview tells of the others."""
-    for path in files:
-        try:
-            verified = protocol.verify(path)
-        except Fault as err:
-            source.note(err)
-            continue
-        more = Protocol(path, verified.data, verified.differences)
-        source.protocols = [*source.protocols, more]
 
 
 def after(workspace: Workspace, config_files: Sequence[Path], written: Path | None = None) -> str:
@@ -106,11 +86,9 @@ def after(workspace: Workspace, config_files: Sequence[Path], written: Path | No
     Whatever it is that hinders it, no verdict is to depend on it.
     `written` is a protocol that does not stand in the folder of its campaign.
     """
-
     try:
-        source = _source(workspace, workspace.results, config_files, False)
-        if written is not None and written not in (each.path for each in source.protocols):
-            _add_protocols(source, [written])
+        source = _source(workspace, config_files)
+        source.written = written
         return f"report: {near(write(source, workspace.var / FOLDER).index)}"
     except KeyboardInterrupt:
         return "report: not made: interrupted; acceptance report makes it"

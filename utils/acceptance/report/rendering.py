@@ -16,7 +16,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from acceptance.core.text import printable
+from acceptance.core import text
 from acceptance.report import addresses, plot_model
 from acceptance.report.plot_model import Page, number_text
 from acceptance.report.runs import Outcome
@@ -57,7 +57,7 @@ class Renderer:
             "number": number_text,
             "time": time_text,
             "day": lambda when: time_text(when)[:10],
-            "seconds": _seconds_text,
+            "seconds": lambda seconds: NONE if seconds is None else text.time_text(seconds),
         }
         return environment
 
@@ -99,7 +99,11 @@ def _of(page: Page, ending: str) -> list[str]:
 
 def _shown(value: Any) -> Any:
     """Return text without codes, such as those that turn the direction of writing."""
-    return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
+    return (
+        text.printable(value)
+        if isinstance(value, str) and not hasattr(value, "__html__")
+        else value
+    )
 
 
 def time_text(when: float | datetime | str) -> str:
@@ -119,17 +123,3 @@ def _exact_text(value: Any) -> str:
     if value is None:
         return NONE
     return f"{value:.8g}" if isinstance(value, float) else str(value)
-
-
-def _seconds_text(seconds: float | None) -> str:
-    """Return a duration (s) as people write it: `42 s`, `3 min 20 s`, `2 h 5 min`."""
-    if seconds is None:
-        return NONE
-    if seconds < 10:
-        return f"{seconds:.2g} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"

@@ -1,13 +1,12 @@
 """The site as a whole: pages are collected, written beside the folder, and put in its place."""
 
-import glob
 import json
 import posixpath
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from acceptance.core import machine, state_files
@@ -71,8 +70,8 @@ def write(source: Source, folder: Path) -> Written:
             _beside(folder) as aside,
         ):
             _check(folder)
-            (aside / "new").mkdir()
-            size = _fill(aside / "new", made, source)
+            _fill(aside / "new", made, source)
+            size = sum(path.stat().st_size for path in aside.rglob("*") if path.is_file())
             if folder.exists():
                 folder.rename(aside / "old")
             try:
@@ -120,32 +119,27 @@ def navigation(made: Iterable[Page]) -> list[Page]:
     return [*first.values()]
 
 
-def _fill(folder: Path, made: list[Page], source: Source) -> int:
-    """Write all files; return their bytes."""
-    commit = machine.commit(source.workspace.root)
-    by = f"acceptance {machine.version()}{f', commit {commit}' if commit else ''}"
-    renderer = Renderer(navigation(made), f"{time_text(source.now)}, {by}")
-    size = 0
-    for page in made:
-        size += _text(folder, page.path, renderer.html(page))
-        for address, text in page.files.items():
-            size += _text(folder, address, text)
-        for plot in page.plots:
-            for address, text in figures.files(plot, page.path):
-                size += _text(folder, address, text)
-    static = [path for path in sorted(STATIC.iterdir()) if path.suffix in (".css", ".js")]
+def _fill(folder: Path, made: list[Page], source: Source) -> None:
+    """Write all files into a new folder."""
+    by = f"acceptance {machine.version()}"
+    if commit := machine.commit(source.workspace.root):
+        by += f", commit {commit}"
+    used = ", ".join(f"{name} {metadata.version(name)}" for name in ("reframe-hpc", "plotly"))
+    renderer = Renderer(navigation(made), f"{time_text(source.now)}, {by}; {used}")
+    shutil.copytree(STATIC, folder / "static")
     if any(page.plots or page.draws for page in made):
-        static.append(library())
-    (folder / "static").mkdir()
-    for path in static:
-        shutil.copyfile(path, folder / "static" / path.name)
-        size += path.stat().st_size
-    marker = {
-        "report": by,
-        "made": source.now.isoformat(timespec="seconds"),
-        "entries": sorted({*(path.name for path in folder.iterdir()), MARKER}),
-    }
-    return size + _text(folder, MARKER, json.dumps(marker, indent=1) + "\n")
+        shutil.copyfile(library(), folder / "static" / LIBRARY)
+    for page in made:
+        files = {page.path: renderer.html(page), **page.files}
+        for plot in page.plots:
+            files |= dict(figures.files(plot, page.path))
+        for address, text in files.items():
+            path = folder / address
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+    entries = sorted({*(path.name for path in folder.iterdir()), MARKER})
+    marker = {"report": by, "made": source.now.isoformat(timespec="seconds"), "entries": entries}
+    (folder / MARKER).write_text(json.dumps(marker, indent=1) + "\n", encoding="utf-8")
 
 
 def library() -> Path:
@@ -156,14 +150,6 @@ def library() -> Path:
     if not path.is_file():
         raise ReportFault(f"{path}: the wheel of plotly has no script; install it again")
     return path
-
-
-def _text(folder: Path, address: str, text: str) -> int:
-    path = folder / address
-    path.parent.mkdir(parents=True, exist_ok=True)
-    data = text.encode("utf-8", errors="backslashreplace")
-    path.write_bytes(data)
-    return len(data)
 
 
 def _check(folder: Path) -> None:
@@ -189,11 +175,10 @@ def _check(folder: Path) -> None:
 
 @contextmanager
 def _beside(folder: Path) -> Iterator[Path]:
-    """Make a folder beside it, removed in the end; so are those that a kill has left."""
-    prefix = f".{folder.name}.acceptance-"
-    for left in folder.parent.glob(f"{glob.escape(prefix)}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    aside = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+    """Make a folder beside it, removed in the end; so is one that a kill has left."""
+    aside = folder.with_name(f".{folder.name}.acceptance")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
     try:
         yield aside
     finally:

@@ -1,28 +1,30 @@
 """What the pages are made of: each thing is read once, when it is first asked for."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from acceptance import ledger, references
 from acceptance.alerts import Listing, notify
+from acceptance.campaigns import protocol
+from acceptance.campaigns.conclusion import ACCEPT
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
-from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, Facts, facts_of, limit
 from acceptance.ledger import Ledger, Session
-from acceptance.references import Library, ReferenceFault
+from acceptance.references import Library
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
 from acceptance.report import addresses
 from acceptance.report.runs import Run
 from acceptance.rfm import configuration
-from acceptance.verdict import Verdict, VerdictFault, stored
+from acceptance.verdict import Verdict, stored
 
+Read = TypeVar("Read")
 #: Runs whose sessions have a page each, where nobody says since when: a week of nights.
 SHOWN = 7
 
@@ -66,8 +68,7 @@ class Place:
         return bound or float("inf"), self.partition
 
 
-@dataclass(frozen=True)
-class Protocol:
+class Protocol(NamedTuple):
     """The protocol of an acceptance, as it was stored, and what does not agree in it."""
 
     path: Path
@@ -80,9 +81,9 @@ class Source:
     """A workspace, its results database and what is selected of it, read for the report.
 
     `now` is the time of the report, `current` the verdict that whoever asks is told (None: nobody
-    gave one), `protocols` are those of acceptances. `faults` collects what could not be
-    read: the overview tells all of it. Nothing here raises but for a database that cannot be read
-    (ResultsFault).
+    gave one), `written` a protocol that stands elsewhere than those of other acceptances. `faults`
+    collects what could not be read: the overview tells all of it. Nothing here raises but for a
+    database that cannot be read (ResultsFault).
     """
 
     workspace: Workspace
@@ -91,10 +92,23 @@ class Source:
     selection: Selection = Selection()
     config_files: Sequence[Path] = ()
     current: Verdict | None = None
-    protocols: Sequence[Protocol] = ()
+    written: Path | None = None
     faults: list[str] = field(default_factory=list)
     #: Pairs of sides that have a page of their own (`comparison.grammar`).
     comparisons: Sequence[tuple[str, str]] = ()
+
+    def note(self, fault: object) -> None:
+        """Add what could not be read to what the overview tells, once."""
+        if str(fault) not in self.faults:
+            self.faults.append(str(fault))
+
+    def read(self, reader: Callable[..., Read], *of: Any) -> Read | None:
+        """Return what a reader gives of something; None, and a note, where it cannot be read."""
+        try:
+            return reader(*of)
+        except Fault as err:
+            self.note(err)
+            return None
 
     @property
     def is_own(self) -> bool:
@@ -169,47 +183,38 @@ class Source:
 
     def judgement(self, *, simulated: bool) -> Judgement:
         """Return what became worse of all that was measured, or of all that was simulated."""
-        return self._judgements[simulated]
+        return self.judgements[simulated]
 
     @cached_property
-    def _judgements(self) -> dict[bool, Judgement]:
+    def judgements(self) -> tuple[Judgement, ...]:
+        """Return what became worse of all that was measured, and of all that was simulated."""
         # Of one system alone nothing is kept: what is known from night to night is of all.
         kept = None if self.selection.system else self.workspace.detection_of(self.database)
         folder = self.workspace.reference
-        return {
-            simulated: judge.part_with_references(self.history, folder, kept, simulated=simulated)
+        return tuple(
+            judge.part_with_references(self.history, folder, kept, simulated=simulated)
             for simulated in (False, True)
-        }
+        )
 
     @cached_property
     def library(self) -> Library | None:
         """Return all references; None where they cannot be read."""
-        try:
-            return references.load(self.workspace.reference)
-        except ReferenceFault as err:
-            self.note(err)
-            return None
+        return self.read(references.load, self.workspace.reference)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Return the partitions of the configuration and of the sessions, by their names."""
-        known = {place.name: place for place in self._configured()}
-        for each in self.sessions:
-            for case in each.cases:
-                place = Place(case.system, case.partition)
-                known.setdefault(place.name, place)
+        site = self.read(configuration.load, self.config_files)
+        found = [
+            self._place(system["name"], partition)
+            for system in (site.systems if site else ())
+            for partition in system["partitions"]
+        ]
+        found += [Place(case.system, case.partition) for each in self.sessions
+                  for case in each.cases]  # fmt: skip
+        known = {place.name: place for place in reversed(found)}
         wanted = self.selection.system
         return tuple(place for _, place in sorted(known.items()) if wanted in (None, place.system))
-
-    def _configured(self) -> Iterator[Place]:
-        try:
-            site = configuration.load(self.config_files)
-        except Fault as err:
-            self.note(err)
-            return
-        for system in site.systems:
-            for partition in system["partitions"]:
-                yield self._place(system["name"], partition)
 
     def _place(self, system: str, partition: Mapping[str, Any]) -> Place:
         name, extras = partition["name"], partition.get("extras", {})
@@ -231,15 +236,19 @@ class Source:
         """Return stored verdicts by session or campaign; what is acknowledged since counts."""
         found: dict[str, Verdict] = {}
         for path in sorted(self.workspace.verdicts.glob("*.json")):
-            try:
-                given = stored.read(self.workspace, path.stem)
-            except VerdictFault as err:
-                self.note(err)
-                continue
-            if given is not None:
+            if given := self.read(stored.read, self.workspace, path.stem):
                 stored.reconsider(given, self.workspace, self.now)
                 found[path.stem] = given
         return found
+
+    @cached_property
+    def protocols(self) -> Sequence[Protocol]:
+        """Return the protocols of acceptances, the newest first; of another database none."""
+        folder, written = self.workspace.campaigns, self.written
+        paths = sorted(folder.glob(f"{ACCEPT}-*/protocol.json"), reverse=True)
+        paths = [*paths, *([written] if written and written not in paths else [])]
+        read = [(path, self.read(protocol.verify, path)) for path in paths if self.is_own]
+        return [Protocol(path, found.data, found.differences) for path, found in read if found]
 
     @cached_property
     def alerts(self) -> Listing | None:
@@ -247,15 +256,4 @@ class Source:
 
         Of somebody else's database nobody knows any: None, too.
         """
-        if not self.is_own:
-            return None
-        try:
-            return notify.listing(self.now, self.workspace.alerts)
-        except StoredFault as err:
-            self.note(err)
-            return None
-
-    def note(self, fault: object) -> None:
-        """Add what could not be read to what the overview tells, once."""
-        if str(fault) not in self.faults:
-            self.faults.append(str(fault))
+        return self.read(notify.listing, self.now, self.workspace.alerts) if self.is_own else None

@@ -9,3 +9,4 @@ from acceptance.campaigns.protocol.build import (
     verify,
     write,
 )
+from acceptance.campaigns.protocol.conclusions import ACCEPTED, REJECTED

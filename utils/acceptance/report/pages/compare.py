@@ -3,15 +3,14 @@
 What is compared and what is more than noise is decided in `comparison`; here it is drawn.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import is_simulated
-from acceptance.regressions.history import PastSession, Series
+from acceptance.regressions.history import Series
 from acceptance.relations.comparison import Comparison, Row, Starts, Word, compare
 from acceptance.relations.sides import SideFault, read
 from acceptance.report import addresses
@@ -44,69 +43,59 @@ LOOKS = {
 MOST_ROWS = 500
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """A comparison that has a page: its name in the address, its title and its sides."""
-
-    name: str
-    title: str
-    a: str = ""
-    b: str = ""
-    nothing: str = ""
-
-
 def pages(source: Source) -> list[Page]:
     """Return a page for each comparison that was asked for, and for each system."""
-    return [_page(source, wanted) for wanted in (*_asked(source), *_newest(source))]
-
-
-def _asked(source: Source) -> Iterator[_Wanted]:
-    for a, b in source.comparisons:
-        yield _Wanted(f"{a} and {b}", f"{b} compared with {a}", a, b)
-
-
-def _newest(source: Source) -> Iterator[_Wanted]:
-    """Yield the newest session of each system, with the one before that has the same selection."""
+    made = [
+        _page(source, f"{a} and {b}", f"{b} compared with {a}", a, b)
+        for a, b in source.comparisons
+    ]  # fmt: skip
     sessions = source.history.sessions
-    systems = {name for session in sessions for name in session.systems}
+    systems = sorted({name for session in sessions for name in session.systems})
+    made += [_of_system(source, system) for system in systems]
     if not systems:
-        yield _Wanted("nothing", "Compare", nothing="No session is stored: nothing was measured.")
-    for system in sorted(systems):
-        own = [one for one in sessions if system in one.systems]
-        title = f"{system}: the newest session and the one before"
-        before = _before(own)
-        if before is None:
-            nothing = (
-                f"{system} has one session only. With the next one this page compares them; "
-                "`acceptance report --compare A B` adds any other two sides."
-            )
-            yield _Wanted(system, title, nothing=nothing)
-        else:
-            yield _Wanted(system, title, f"{system}@{before.uuid}", f"{system}@{own[-1].uuid}")
+        made.append(_empty("nothing", "Compare", "No session is stored: nothing was measured."))
+    return made
 
 
-def _before(sessions: Sequence[PastSession]) -> PastSession | None:
-    older = sessions[:-1]
-    alike = [one for one in older if one.selection == sessions[-1].selection]
-    return next(reversed(alike or older), None)
+def _of_system(source: Source, system: str) -> Page:
+    """Return the page that compares the newest run of a system with one before of the same things.
+
+    A run of something that was not measured before is passed over, unless there is none else.
+    """
+    title = f"{system}: the newest run and the one before"
+    own = [one for one in reversed(source.history.sessions) if system in one.systems]
+    runs = [*dict.fromkeys(one.run for one in own)][:2]
+    if len(runs) < 2:
+        nothing = (
+            f"{system} has one run only. With the next one this page compares them; "
+            "`acceptance report --compare A B` adds any other two sides."
+        )
+        return _empty(system, title, nothing)
+    newest: dict[tuple[str, ...], str] = {}
+    for one in own:
+        if newest.setdefault(one.selection, one.run) != one.run:
+            runs = [newest[one.selection], one.run]
+            break
+    after, before = runs
+    return _page(source, system, title, f"{system}@{before}", f"{system}@{after}")
 
 
-def _page(source: Source, wanted: _Wanted) -> Page:
-    path = addresses.compare(wanted.name)
-    nothing = wanted.nothing
-    found = None
-    if not nothing:
-        try:
-            found = compare(
-                source.history, read(wanted.a), read(wanted.b),
-                system=source.selection.system, starts=_starts(source),
-            )  # fmt: skip
-        except SideFault as err:
-            nothing = f"Not compared: {err}"
-            source.note(f"compare {wanted.a} {wanted.b}: {err}")
-    if found is None:
-        why: dict[str, Any] = {"nothing": nothing, "found": None}
-        return Page(path, wanted.title, "compare.html.j2", GROUP, why, empty=not wanted.a)
+def _empty(name: str, title: str, nothing: str, *, empty: bool = True) -> Page:
+    why = {"nothing": nothing, "found": None}
+    return Page(addresses.compare(name), title, "compare.html.j2", GROUP, why, empty=empty)
+
+
+def _page(source: Source, name: str, title: str, a: str, b: str) -> Page:
+    """Return the page of a comparison: `name` is that in its address."""
+    try:
+        found = compare(
+            source.history, read(a), read(b),
+            system=source.selection.system, starts=_starts(source),
+        )  # fmt: skip
+    except SideFault as err:
+        source.note(f"compare {a} {b}: {err}")
+        return _empty(name, title, f"Not compared: {err}", empty=False)
+    path = addresses.compare(name)
     data, (look, said) = addresses.data(path, "all", "json"), _result(found)
     context: dict[str, Any] = {
         "found": found,
@@ -119,11 +108,9 @@ def _page(source: Source, wanted: _Wanted) -> Page:
         "most": MOST_ROWS,
         "source": source,
     }
-    files = {data: msgspec.json.encode(found).decode()}
     plots = tuple(_plots(found, source))
-    return Page(
-        path, wanted.title, "compare.html.j2", GROUP, context, plots, files, found.simulated
-    )
+    files = {data: msgspec.json.encode(found).decode()}
+    return Page(path, title, "compare.html.j2", GROUP, context, plots, files, found.simulated)
 
 
 def _starts(source: Source) -> Starts:

@@ -1,37 +1,42 @@
 """Histories: an index of all series, those with alerts and changes first, each with its plot.
 
-Each series is a line, and the samples are in few small files. A file is a script that hands data to
-`plots.js`, as those of plots are, for some cases. Times are written as differences (s), values with
-five digits, sessions by their number in a list; software and nodes only where they change.
-`static/history.js` makes a plot of it.
+Each series is a line with its curve, and the samples are in few small files. A file is a script
+that hands data to `plots.js`, as those of plots are, for the cases of a benchmark on a partition.
+Times are written as differences (s), values with five digits, sessions by their number in a list;
+software and nodes only where they change. `static/history.js` makes a plot of it.
 """
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import groupby
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
 
 from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
-from acceptance.alerts.acknowledgements import AckFault
-from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
-from acceptance.detection.state import LevelChange
-from acceptance.regressions import Change, Judgement
+from acceptance.regressions import Change
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
 from acceptance.report.figures import figure
 from acceptance.report.plot_model import Axis, Mark, Origin, Page, Plot, Scale, Trace
 from acceptance.report.source import Source
 
-#: Values of a file, and of all files together: more series have fewer of their newest samples.
-OF_FILE, OF_ALL, FEWEST = 24_000, 1_600_000, 60
-#: Session that has a page -> case, as (where, name) -> its number on that page.
-Shown = Mapping[str, Mapping[tuple[str, str], int]]
+#: Values of all files together: more series have fewer of their newest samples, but so many.
+OF_ALL, FEWEST = 1_600_000, 60
+#: Series that one page lists: more have a page for each partition.
+MOST = 2_500
+#: Series that are listed first, as they changed.
+CHANGED = 200
+#: Newest samples of a row's curve, its width and height, and the range of values (of the middle
+#: one) that it has at least: noise is not to look like a change.
+CURVE, WIDTH, HEIGHT, FLAT = 60, 120, 20, 0.1
 #: The form of a plot, which the page's script fills in: a series, its levels, two marks.
 _FORM = Plot(
     "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True),
@@ -41,16 +46,29 @@ _FORM = Plot(
 )  # fmt: skip
 
 
+class Step(NamedTuple):
+    """A change of a level: when it began and was decided (s since the epoch), and the levels.
+
+    `way`: better or worse; empty: nobody knows.
+    """
+
+    start: int
+    decided: int
+    before: float
+    after: float
+    way: str
+
+
 @dataclass(frozen=True)
 class Known:
-    """What is known of a series beside its samples: by the judge of the gate."""
+    """A series, and what is known of it beside its samples, by the judge of the gate."""
 
     series: Series
     scan: Scan | None
     alarms: tuple[tuple[Alert, Change], ...] = ()
     acks: tuple[Ack, ...] = ()
 
-    @property
+    @cached_property
     def anchor(self) -> str:
         """Return the name by which an address leads to it: the same in every report."""
         return anchor(self.series)
@@ -58,38 +76,41 @@ class Known:
     @property
     def level(self) -> float | None:
         """Return the level that it has now; None where that is not known."""
-        known = self.scan is not None and math.isfinite(self.scan.level)
-        return self.scan.level if self.scan is not None and known else None
+        level = self.scan.level if self.scan is not None else math.nan
+        return level if math.isfinite(level) else None
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """Return the changes of its level."""
+        times, found = self.series.samples, []
+        for change in self.scan.changes if self.scan is not None else ():
+            way = "better" if (change.after > change.before) == (
+                self.series.direction == "higher") else "worse"  # fmt: skip
+            found.append(Step(
+                round(times[change.start].time), round(times[change.detected].time),
+                _short(change.before), _short(change.after), way if self.series.direction else "",
+            ))  # fmt: skip
+        return found
 
     @property
-    def waits(self) -> int:
-        """Return after how many more samples it can be judged; 0: it is."""
-        return self.scan.needed if self.scan is not None else 0
-
-    @property
-    def last(self) -> LevelChange | None:
-        """Return the last change of its level; None where it never changed."""
-        return self.scan.changes[-1] if self.scan and self.scan.changes else None
-
-    @property
-    def since(self) -> float:
-        """Return when its level changed last (s since the epoch), 0 where it never did."""
-        return self.series.samples[self.last.start].time if self.last else 0.0
-
-    @property
-    def change(self) -> float | None:
-        """Return by which fraction its level changed last; None where it never did."""
-        return float(self.last.after / self.last.before - 1) if self.last else None
-
-    @property
-    def way(self) -> str:
-        """Return whether the last change was for the better or the worse; empty: nobody knows."""
-        return _way(self.series, self.last) if self.last else ""
-
-    @property
-    def alerts(self) -> str:
-        """Return its open alerts in words."""
-        return ", ".join(dict.fromkeys(_kind(alert) for alert, _ in self.alarms))
+    def curve(self) -> Markup:
+        """Return its newest samples as a small curve."""
+        values = [value for value in self.series.values[-CURVE:] if math.isfinite(value)]
+        if not values:
+            return Markup("")
+        low, high = min(values), max(values)
+        spare = max(0.0, FLAT * abs(median(values)) - (high - low)) / 2
+        scale = HEIGHT / (high - low + 2 * spare or 1.0)
+        step = WIDTH / (len(values) + 1)
+        points = " ".join(
+            f"{step * (at + 1):.0f},{HEIGHT - (value - low + spare) * scale:.1f}"
+            for at, value in enumerate(values)
+        )
+        said = f"newest {len(values)} of {self.series.count}: {low:.4g} to {high:.4g}"
+        return Markup(
+            '<svg class="curve" viewBox="-2 -2 {} {}" role="img" aria-label="{}">'
+            '<polyline points="{}"/></svg>'
+        ).format(WIDTH + 4, HEIGHT + 4, said, points)
 
 
 def anchor(series: Series) -> str:
@@ -98,49 +119,119 @@ def anchor(series: Series) -> str:
     return f"m{hashlib.blake2s(text.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
 
 
-@dataclass
-class File:
-    """The cases of a file, and how many values they have."""
-
-    address: str
-    cases: list[tuple[CaseHistory, list[Known]]] = field(default_factory=list)
-    values: int = 0
+Cases = list[tuple[CaseHistory, list[Known]]]
+#: Session that has a page -> case, as (where, name) -> its number on that page.
+Shown = Mapping[str, Mapping[tuple[str, str], int]]
 
 
-def _most_samples(series: Sequence[Series]) -> int:
-    """Return how many of its newest samples each series has in the files; 0: all."""
-    if sum(one.count for one in series) <= OF_ALL:
-        return 0
-    return max(OF_ALL // len(series), FEWEST)
+@dataclass(frozen=True)
+class Partition:
+    """The cases of a partition that have series; `path` is the page that lists them.
+
+    `slow` are the times (s since the epoch) of the nights on which all of it was slow.
+    """
+
+    name: str
+    cases: Cases
+    path: str
+    slow: Sequence[float] = ()
+
+    @property
+    def simulated(self) -> bool:
+        """Tell whether its system is simulated."""
+        return is_simulated(self.cases[0][0].key.system)
+
+    @property
+    def known(self) -> list[Known]:
+        """Return all of its series."""
+        return [one for _, members in self.cases for one in members]
 
 
-def files(
-    cases: Iterable[tuple[CaseHistory, list[Known]]], most: int, address: Callable[[int], str]
-) -> list[File]:
-    """Divide cases into files, each with its address."""
-    made: list[File] = []
-    for case, known in cases:
-        size = sum(min(one.series.count, most or one.series.count) for one in known)
-        if not made or made[-1].values + size > OF_FILE:
-            made.append(File(address(len(made))))
-        made[-1].cases.append((case, known))
-        made[-1].values += size
+def pages(source: Source) -> list[Page]:
+    """Return the index, and a page for each partition where there are many series."""
+    known, slow = _known(source), _slow(source)
+    one_page = sum(len(members) for _, members in known) <= MOST
+    partitions = []
+    for place, cases in groupby(known, key=lambda entry: _place(entry[0])):
+        name = ":".join(place)
+        path = addresses.HISTORY if one_page else addresses.history(name)
+        partitions.append(Partition(name, [*cases], path, slow.get(place, ())))
+    every = [one.series for partition in partitions for one in partition.known]
+    most = 0
+    if sum(one.count for one in every) > OF_ALL:
+        most = max(OF_ALL // len(every), FEWEST)
+    made = [_page(source, "History", addresses.HISTORY, partitions, most, whole=one_page)]
+    for each in () if one_page else partitions:
+        made.append(_page(source, f"History of {each.name}", each.path, [each], most, whole=True))
     return made
 
 
-def script(
-    file: File, most: int, slow: Mapping[tuple[str, str], Sequence[float]], shown: Shown
+def _place(case: CaseHistory) -> tuple[str, str]:
+    return case.key.system, case.key.partition
+
+
+def _page(
+    source: Source, title: str, path: str, partitions: Sequence[Partition], most: int, *,
+    whole: bool,
+) -> Page:  # fmt: skip
+    """Return a page of partitions; it lists all series of them, or only links to them."""
+    known = [one for partition in partitions for one in partition.known]
+    shown = {
+        session.uuid: {(case.where, case.name): n for n, case in enumerate(session.cases)}
+        for session in source.sessions
+    }
+    texts: dict[str, str] = {}
+    file_of: dict[str, str] = {}
+    for partition in partitions if whole else ():
+        for subject, members in groupby(partition.cases, key=lambda entry: entry[0].subject):
+            cases = [*members]
+            address = addresses.data(path, f"{partition.name} {subject}", "js")
+            texts[address] = _script(source, partition, cases, most, shown)
+            file_of |= dict.fromkeys((one.anchor for _, each in cases for one in each), address)
+    changed = [one for one in known if one.alarms or one.steps]
+    changed.sort(key=lambda one: (not one.alarms, -one.steps[-1].start if one.steps else 0))
+    context = {
+        "partitions": partitions,
+        "count": len(known),
+        "left_out": most and _left_out(source, most),
+        "notes": source.history.notes,
+        "file_of": file_of,
+        "changed": changed,
+        "shown": CHANGED,
+        "paths": {each.name: each.path for each in partitions},
+        "day": day,
+        "kind": _kind,
+        "whole": whole,
+    }
+    simulated = bool(partitions) and all(each.simulated for each in partitions)
+    return Page(
+        path, title, "history.html.j2", "History", context, files=texts, simulated=simulated,
+        draws=bool(texts), empty=not known,
+    )  # fmt: skip
+
+
+def _left_out(source: Source, most: int) -> str:
+    return (
+        f"There are {len(source.history.series):,} series: the plots and tables here have the "
+        f"newest {plural(most, 'sample')} of each, so that this report stays small. Changes were "
+        "found in all samples; `acceptance history METRIC --format csv` has all of a series."
+    )
+
+
+def _script(
+    source: Source, partition: Partition, cases: Cases, most: int, shown: Shown
 ) -> str:  # fmt: skip
-    """Return the text of a file; `shown` are the sessions that have a page."""
+    """Return the text of a file; `shown` has the number of each case on the page of a session."""
     sessions: dict[str, int] = {}
-    cases = [_case(case, known, most, sessions, slow, shown) for case, known in file.cases]
-    pages = [[uuid, addresses.session(uuid) if uuid in shown else ""] for uuid in sessions]
-    return plot_model.script({"figure": figure(_FORM), "sessions": pages, "cases": cases})
+    slow = [round(time) for time in partition.slow]
+    data = [{**_case(*entry, most, sessions, shown), "slow": slow} for entry in cases]
+    pages = [[uuid, source.address(uuid)] for uuid in sessions]
+    return plot_model.script({"figure": figure(_FORM), "sessions": pages, "cases": data})
 
 
 def _case(
     case: CaseHistory, known: Sequence[Known], most: int, sessions: dict[str, int],
-    slow: Mapping[tuple[str, str], Sequence[float]], shown: Shown,
+    shown: Shown,
 ) -> dict[str, Any]:  # fmt: skip
     newest = [one.series.samples[-most if most else 0 :] for one in known]
     samples: dict[int, Sample] = {id(each): each for row in newest for each in row}
@@ -161,62 +252,40 @@ def _case(
         ],
         "software": _runs(_software(each.software) for each in order),
         "nodes": _runs(" ".join(each.nodes) for each in order),
-        "slow": [round(time) for time in slow.get((key.system, key.partition), ())],
         "series": [
-            _series(one, row, place, len(order))
+            _series(one, [place[id(each)] for each in row], len(order))
             for one, row in zip(known, newest, strict=True)
         ],
-    }  # fmt: skip
+    }
 
 
-def _series(
-    one: Known, shown: Sequence[Sample], place: Mapping[int, int], count: int
-) -> dict[str, Any]:
-    series = one.series
+def _series(one: Known, places: Sequence[int], count: int) -> dict[str, Any]:
+    """Return a series as data: its samples stand at these places among those of its case."""
+    series, level = one.series, one.level
     data: dict[str, Any] = {
         "id": one.anchor,
         "metric": series.metric,
         "unit": series.unit,
         "direction": series.direction or "",
-        "values": [_short(value) for value in series.values[-len(shown) :]] if shown else [],
+        "values": [*map(_short, series.values[-len(places) :])] if places else [],
         "all": series.count,
     }
-    places = [place[id(each)] for each in shown]
-    if places != [*range(count)]:
-        data["at"] = places
-    if one.level is not None:
-        data["level"] = _short(one.level)
-    if one.scan is not None and one.scan.changes:
-        data["changes"] = [
-            [
-                round(series.samples[change.start].time),
-                round(series.samples[change.detected].time),
-                _short(change.before),
-                _short(change.after),
-                _way(series, change),
-            ]
-            for change in one.scan.changes
-        ]
-    if one.alarms:
-        data["alerts"] = [
+    more = {
+        "at": [] if places == [*range(count)] else places,
+        "level": [] if level is None else _short(level),
+        "changes": one.steps,
+        "alerts": [
             [round(change.time), f"open alert {alert.id}: {_kind(alert)} since {day(change.time)}"]
             for alert, change in one.alarms
-        ]
-    if one.acks:
-        data["acks"] = [[round(ack.when.timestamp()), ack.text] for ack in one.acks]
-    return data
+        ],
+        "acks": [[round(ack.when.timestamp()), ack.text] for ack in one.acks],
+    }
+    return data | {name: found for name, found in more.items() if found != []}
 
 
 @lru_cache(maxsize=256)
 def _software(software: Software) -> str:
     return software_text(software)
-
-
-def _way(series: Series, change: LevelChange) -> str:
-    if series.direction is None:
-        return ""
-    higher = change.after > change.before
-    return "better" if higher == (series.direction == "higher") else "worse"
 
 
 def _kind(alert: Alert) -> str:
@@ -234,118 +303,18 @@ def _runs(words: Iterable[str]) -> list[list[Any]]:
     return [[next(run)[0], word] for word, run in numbered]
 
 
-#: Series that one page lists: more have a page for each partition.
-MOST = 2_500
-#: Series that are listed first, as they changed.
-CHANGED = 200
-
-Cases = list[tuple[CaseHistory, list[Known]]]
-
-
-@dataclass(frozen=True)
-class Partition:
-    """The cases of a partition that have series; `path` is the page that lists them."""
-
-    name: str
-    simulated: bool
-    cases: Cases
-    path: str
-    slow: tuple[str, ...] = ()
-
-    @property
-    def known(self) -> list[Known]:
-        """Return all of its series."""
-        return [one for _, members in self.cases for one in members]
-
-
-def pages(source: Source) -> list[Page]:
-    """Return the index, and a page for each partition where there are many series."""
-    known = _known(source)
-    slow = _slow(source)
-    one_page = sum(len(members) for _, members in known) <= MOST
-    partitions = []
-    for name, cases in groupby(known, key=lambda entry: _place(entry[0])):
-        path = addresses.HISTORY if one_page else addresses.history(":".join(name))
-        nights = tuple(map(day, slow.get(name, ())))
-        partitions.append(Partition(":".join(name), is_simulated(name[0]), [*cases], path, nights))
-    every = [one for partition in partitions for one in partition.known]
-    most = _most_samples([one.series for one in every])
-    context = {
-        "partitions": partitions,
-        "count": len(every),
-        "left_out": _left_out(source, every, most),
-        "notes": source.history.notes,
-        "alerts": sum(bool(one.alarms) for one in every),
-        "changes": sum(one.change is not None for one in every),
-    }
-    index = {**context, "listed": partitions if one_page else [], "whole": one_page}
-    made = [_page(source, addresses.HISTORY, "History", index, partitions, most, slow, one_page)]
-    if not one_page:
-        for partition in partitions:
-            own = {**context, "listed": [partition], "count": len(partition.known), "whole": True}
-            title = f"History of {partition.name}"
-            made.append(_page(source, partition.path, title, own, [partition], most, slow, True))
-    return made
-
-
-def _place(case: CaseHistory) -> tuple[str, str]:
-    return case.key.system, case.key.partition
-
-
-def _page(
-    source: Source, path: str, title: str, context: dict[str, Any],
-    partitions: Sequence[Partition], most: int, slow: Mapping[tuple[str, str], list[float]],
-    whole: bool,
-) -> Page:  # fmt: skip
-    """Return a page with the files of its series, if it lists the `whole` of these."""
-    shown = {
-        session.uuid: {(case.where, case.name): n for n, case in enumerate(session.cases)}
-        for session in source.sessions
-    }
-    cases = [entry for partition in partitions for entry in partition.cases]
-    made = files(cases if whole else [], most, lambda n: addresses.data(path, str(n), "js"))
-    file_of = {one.anchor: file.address for file in made for _, known in file.cases
-               for one in known}  # fmt: skip
-    texts = {file.address: script(file, most, slow, shown) for file in made}
-    changed = sorted(
-        (one for _, known in cases for one in known if one.alarms or one.change is not None),
-        key=lambda one: (not one.alarms, -one.since),
-    )
-    context |= {
-        "file_of": file_of,
-        "changed": changed[:CHANGED],
-        "more_changed": max(len(changed) - CHANGED, 0),
-        "paths": {each.name: each.path for each in partitions},
-        "day": day,
-    }
-    simulated = bool(partitions) and all(each.simulated for each in partitions)
-    return Page(
-        path, title, "history.html.j2", "History", context, files=texts, simulated=simulated,
-        draws=bool(made),
-    )  # fmt: skip
-
-
-def _left_out(source: Source, every: Sequence[Known], most: int) -> str:
-    if not most:
-        return ""
-    return (
-        f"There are {len(every):,} series: the plots and tables here have the newest "
-        f"{plural(most, 'sample')} of each, so that this report stays small. Changes were found in "
-        "all samples; `acceptance history METRIC --format csv` has all of a series."
-    )
-
-
 def _known(source: Source) -> Cases:
     """Return all cases with what is known of their series, by partition and benchmark."""
     scans: dict[int, Scan] = {}
     alarms: dict[int, list[tuple[Alert, Change]]] = {}
-    for judgement in _judgements(source):
+    for judgement in source.judgements:
         if judgement.progress is not None:
             scans |= judgement.progress.scans(judgement.progress.all)
         for incident in judgement.incidents:
             for change in incident.changes:
                 alarms.setdefault(id(change.series), []).append((incident.alert, change))
-    acks = _acks(source)
+    # Those that have ended stand in the plots, too.
+    acks = source.read(acknowledgements.load, source.workspace.alerts) or []
     found: Cases = []
     for case in source.history.cases:
         members = []
@@ -360,23 +329,10 @@ def _known(source: Source) -> Cases:
     return found
 
 
-def _judgements(source: Source) -> Iterable[Judgement]:
-    return (source.judgement(simulated=simulated) for simulated in (False, True))
-
-
-def _acks(source: Source) -> list[Ack]:
-    """Return all acknowledgements, those that have ended, too."""
-    try:
-        return acknowledgements.load(source.workspace.alerts)
-    except (AckFault, StoredFault) as err:
-        source.note(err)
-        return []
-
-
 def _slow(source: Source) -> dict[tuple[str, str], list[float]]:
     """Return when the nights began on which a whole partition was slow (s since the epoch)."""
     found: dict[tuple[str, str], list[float]] = {}
-    for judgement in _judgements(source):
+    for judgement in source.judgements:
         for night in judgement.slow:
             found.setdefault(night.partition, []).append(night.session.start)
     return found

@@ -1,7 +1,5 @@
 """The first page: may it be signed, what is wrong and since when, and what nobody looked at."""
 
-import importlib.metadata
-import platform
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -11,7 +9,6 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from acceptance.alerts import Ack, Alert
-from acceptance.core import machine
 from acceptance.core.findings import Finding, merged
 from acceptance.core.text import natural, plural
 from acceptance.report import addresses
@@ -124,7 +121,7 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
         "counts": counts,
         "told_of": told,
         "protocols": {each.data.get("campaign") for each in source.protocols},
-        "versions": _versions(source, newest),
+        "versions": sorted(software(ran.case for ran in newest.cases).items()) if newest else (),
         "shown": SHOWN,
     }  # fmt: skip
     simulated = bool(newest) and all(place.simulated for place in source.measured)
@@ -209,7 +206,7 @@ def _sentence(verdict: Verdict | None, wrong: Sequence[Finding]) -> str:
         return "Nobody has judged what was measured last: there is nothing to sign."
     count = Counter(finding.severity for finding in wrong)
     worst = {severity: count[severity] for severity in LOOKS if severity != "info"}
-    words = " and ".join(f"{number} {severity}" for severity, number in worst.items() if number)
+    words = ", ".join(f"{number} {severity}" for severity, number in worst.items() if number)
     findings = f"{words} finding{'s' * (sum(worst.values()) > 1)}" if words else ""
     if verdict.status:
         return f"Not to be signed: {findings or plural(len(verdict.problems), 'problem')}."
@@ -234,17 +231,23 @@ def _standing(
     newest = run.verdict if run else None
     if newest is not verdict:  # of an older run, the findings have no place on this page
         groups = []
-    worst: dict[str, tuple[str, Finding]] = {}
+    worst: dict[str, tuple[int, Finding]] = {}
     for number, lines in enumerate(groups, 1):
         for finding, *_ in lines:
-            for name in map(_short, finding.nodes):
-                worst.setdefault(name, (f"#wrong-{number}", finding))
+            if len(finding.nodes) <= _BLAMED and finding.severity != "info":
+                for name in map(_short, finding.nodes):
+                    worst.setdefault(name, (number, finding))
     found: dict[str, list[Node]] = {}
     for name, outcome in _judged(source.runs, place, newest, cases).items():
-        node = Node(name, outcome, outcome.value)
+        text, link = outcome.value, ""
         if name in worst:
-            node = _blamed(node, *worst[name])
-        found.setdefault(of_leaf.get(name, ""), []).append(node)
+            number, finding = worst[name]
+            if LOOKS[finding.severity] == "bad":
+                outcome = Outcome.RED
+            elif outcome is Outcome.GREEN:
+                outcome = Outcome.NOT_JUDGED
+            text, link = f"{outcome.value}, {finding.kind}", f"#wrong-{number}"
+        found.setdefault(of_leaf.get(name, ""), []).append(Node(name, outcome, text, link))
     return Standing(place, run, cases, dict(sorted(found.items(), key=lambda one: natural(one[0]))))
 
 
@@ -270,16 +273,6 @@ def _judged(
     return {name: short[name] for name in sorted(short, key=natural)}
 
 
-def _blamed(node: Node, anchor: str, worst: Finding) -> Node:
-    """Return a node with its worst finding; who is not up stays so, whatever was found."""
-    outcome = node.outcome
-    if LOOKS[worst.severity] == "bad":
-        outcome = Outcome.RED if len(worst.nodes) <= _BLAMED else Outcome.NOT_JUDGED
-    elif outcome is Outcome.GREEN and worst.severity != "info":
-        outcome = Outcome.NOT_JUDGED
-    return Node(node.name, outcome, f"{outcome.value}, {worst.kind}", anchor)
-
-
 def _short(name: str) -> str:
     """Return a node's name without its domain: not everybody who names it writes that."""
     return name.partition(".")[0]
@@ -300,15 +293,3 @@ def _changes(newest: Run | None, before: Run | None) -> dict[str, list[Any]]:
         for text in sorted(found)
     ]
     return {**since(before, newest), **({"software": texts} if texts else {})}
-
-
-def _versions(source: Source, newest: Run | None) -> list[tuple[str, list[str]]]:
-    commit = machine.commit(source.workspace.root)
-    rows = [
-        ("acceptance", [f"{machine.version()}{f', commit {commit}' if commit else ''}"]),
-        ("ReFrame", [importlib.metadata.version("reframe-hpc")]),
-        ("Python", [platform.python_version()]),
-        ("plotly", [importlib.metadata.version("plotly")]),
-    ]
-    built = software(ran.case for ran in newest.cases) if newest else {}
-    return rows + [(suite, sorted(texts)) for suite, texts in sorted(built.items())]

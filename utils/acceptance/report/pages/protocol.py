@@ -1,15 +1,16 @@
 """The protocol of an acceptance as a page to print and sign, made of its stored data alone."""
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
-from acceptance.core.kinds import INFO, SEVERITIES
+from acceptance.campaigns.protocol import ACCEPTED, REJECTED
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, is_simulated, model_of
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Protocol, Source
 from acceptance.verdict import node_lines, written_nodes
+
+#: Outcome -> its style, where it is not open.
+LOOKS = {ACCEPTED: "good", REJECTED: "bad"}
 
 
 def pages(source: Source) -> list[Page]:
@@ -31,46 +32,28 @@ def pages(source: Source) -> list[Page]:
 def _page(protocol: Protocol) -> Page:
     data = protocol.data
     simulated = bool(data.get(SIMULATED)) or is_simulated(data["system"])
-    bad = bool(protocol.differences)
+    # What does not agree with itself is no protocol of anything: nobody is to sign it.
+    look = "bad" if protocol.differences else "open" if simulated else LOOKS.get(data["outcome"])
     context = {
         "data": data,
         "protocol": protocol,
         "simulated": simulated,
         "no_evidence": NO_EVIDENCE.format(model_of(data["system"])),
-        # What does not agree with itself is no protocol of anything: nobody is to sign it.
-        "agrees": not bad,
-        "look": "bad" if bad else "open" if simulated else look(data),
-        "findings": sorted(data["findings"], key=lambda each: _rank(each["severity"])),
-        "info": INFO,
+        "look": look or "open",
         "nodes": node_lines(written_nodes(data)),
         "claims": [claim for claim in data["claims"] if "claimed" in claim],
         "words": words,
     }
-    title = f"Acceptance of {data['system']}"
-    if simulated:
-        title = f"No acceptance: {data['system']} is simulated"
-    file = addresses.of_protocol(data["campaign"])
+    is_none = f"No acceptance: {data['system']} is simulated"
     return Page(
         addresses.protocol(data["campaign"]),
-        title,
+        is_none if simulated else f"Acceptance of {data['system']}",
         "protocol.html.j2",
         "Protocols",
-        {**context, "json": file},
-        files={file: Path(protocol.path).read_text(encoding="utf-8")},
+        context,
+        files={addresses.of_protocol(data["campaign"]): protocol.path.read_text(encoding="utf-8")},
         simulated=simulated,
     )
-
-
-def _rank(severity: str) -> int:
-    return SEVERITIES.index(severity) if severity in SEVERITIES else 0
-
-
-def look(data: Mapping[str, Any]) -> str:
-    """Return the style of an outcome: what has a finding that rejects is red, none is green."""
-    severities = {each["severity"] for each in data["findings"]} - {INFO}
-    if severities & {*SEVERITIES[:2]}:
-        return "bad"
-    return "open" if severities or not data["counts"]["judged"] else "good"
 
 
 def words(value: object) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from acceptance.core import words
 from acceptance.ledger import Case, Metric
-from acceptance.references import Reference, ReferenceFault, write_parameters
+from acceptance.references import Reference, write_parameters
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
@@ -40,10 +40,7 @@ def _library(source: Source) -> Iterator[Reference]:
     yield from source.library.values
     yield from source.library.baselines
     for system in dict.fromkeys(place.system for place in source.measured if place.simulated):
-        try:
-            yield from source.library.recorded(system)
-        except ReferenceFault as err:
-            source.note(err)
+        yield from source.read(source.library.recorded, system) or ()
 
 
 def _judged(source: Source) -> Iterator[tuple[Case, Metric]]:
