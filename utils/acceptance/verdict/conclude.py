@@ -5,7 +5,8 @@ did it pass? What its sessions show together, beside earlier ones and the site, 
 rules, each of which adds to the verdict what it finds in the same evidence.
 """
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -35,7 +36,7 @@ def _judge_nodes(verdict: Verdict, evidence: Evidence) -> None:
     coverage.judge_nodes(verdict, evidence.cases, evidence.nodes)
 
 
-#: Each adds what it finds in the evidence to a verdict.
+#: Each adds what it finds in the evidence to a verdict; raises ResultsFault.
 Rule = Callable[[Verdict, Evidence], None]
 RULES: tuple[Rule, ...] = (
     tell_gone,
@@ -85,7 +86,7 @@ def conclude(
     judged = bool(sessions) and verdict.status != Status.CANNOT_JUDGE
     if judged or run.id:
         newest = sessions[-1].uuid if judged else ""
-        try:
+        with _readable(verdict, workspace):
             past = ledger.of(workspace, Path(verdict.database) if verdict.database else None)
             _add_stopped(verdict, run, past, sessions)
             site, nodes = _site(config_files, verdict, sessions, run)
@@ -99,10 +100,8 @@ def conclude(
                     _measure_again(verdict, evidence, again)
                 evidence.newest = _judge_repetitions(verdict, evidence)
             for rule in RULES:
-                rule(verdict, evidence)
-        except ResultsFault as err:
-            place = verdict.database or str(workspace.results)
-            verdict.cannot_judge("unreadable-database", str(err), place)
+                with _readable(verdict, workspace):
+                    rule(verdict, evidence)
     judge_whole(verdict, run)
     now = now or datetime.now(timezone.utc)
     verdict.given = now.isoformat(timespec="seconds")
@@ -113,6 +112,16 @@ def conclude(
         except state_files.StoredFault as err:
             verdict.notes.append(f"this verdict is not kept: {err}")
     return verdict
+
+
+@contextlib.contextmanager
+def _readable(verdict: Verdict, workspace: Workspace) -> Iterator[None]:
+    """Let a verdict say that results cannot be read, which leaves nothing to judge by."""
+    try:
+        yield
+    except ResultsFault as err:
+        place = verdict.database or str(workspace.results)
+        verdict.cannot_judge("unreadable-database", str(err), place)
 
 
 def find_run(workspace: Workspace, label: str | None = None) -> Run:

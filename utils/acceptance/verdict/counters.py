@@ -8,7 +8,7 @@ from datetime import datetime
 
 from acceptance.core.findings import Finding
 from acceptance.fabric.link_check import STANDING
-from acceptance.ledger import Case, Ledger, ResultsFault, Session
+from acceptance.ledger import Case, Ledger, Session
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
 
@@ -23,15 +23,8 @@ LINK_CHECK = "LinkCheck"
 
 def note_counters(verdict: Verdict, evidence: Evidence) -> None:
     """Add the counters of errors that stand above zero."""
-    try:
-        found = [
-            counter
-            for session in evidence.sessions
-            for counter in standing_counters(evidence.past, session)
-        ]
-    except ResultsFault as err:
-        verdict.fail("unreadable-database", str(err), str(evidence.past.results))
-        return
+    past = evidence.past
+    found = [each for session in evidence.sessions for each in standing_counters(past, session)]
     verdict.findings += found
     verdict.notes += [f"links: {counter.text}" for counter in found]
 

@@ -3,7 +3,6 @@
 from acceptance.core.extras import ExtrasFault
 from acceptance.core.findings import Finding
 from acceptance.core.kinds import MAJOR
-from acceptance.ledger import ResultsFault
 from acceptance.relations import guidelines
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
@@ -17,9 +16,6 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
     for session in evidence.sessions:
         try:
             report, failing = guidelines.judge(evidence.past, session, evidence.site)
-        except ResultsFault as err:
-            verdict.fail("unreadable-database", str(err), str(evidence.past.results))
-            continue
         except ExtrasFault as err:
             verdict.fail("guidelines", str(err))
             continue

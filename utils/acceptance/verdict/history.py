@@ -3,7 +3,6 @@
 from acceptance import ledger
 from acceptance.core.findings import Finding
 from acceptance.core.text import plural
-from acceptance.ledger import ResultsFault
 from acceptance.regressions import judge as regressions
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
@@ -27,12 +26,8 @@ def compare_with_history(verdict: Verdict, evidence: Evidence) -> None:
     """
     if not evidence.newest:
         return
-    past, systems = evidence.past, {*evidence.systems}
-    try:
-        judgement = judged_history(verdict, evidence)
-    except ResultsFault as err:
-        verdict.cannot_judge("unreadable-database", str(err), str(past.results))
-        return
+    systems = {*evidence.systems}
+    judgement = judged_history(verdict, evidence)
     verdict.notes += [f"history: {note}" for note in judgement.notes]
     for fault in judgement.faults:
         verdict.fail("unreadable-session", str(fault), fault.uuid)
