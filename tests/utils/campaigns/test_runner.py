@@ -70,7 +70,7 @@ def test_killed_it_holds_the_lock_until_its_reframe_has_ended_and_repeats_nothin
     assert second.status == 3
     (line,) = second.errors.strip().splitlines()
     since = held.states[0]["started"][:16]
-    assert f"acceptance nightly runs since {since}" in line
+    assert f"nightly runs since {since}" in line
     assert f"(PID {process.pid}); wait for it, or end it: kill {process.pid}" in line
     (first,) = held.ran[:1]
     reframe = held.reframe_of(process)

@@ -194,7 +194,7 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
     if output:
         protocol.check_folder(output)
     with (
-        lock.locked(workspace.campaigns, f"acceptance {kind}") as held,
+        lock.locked(workspace.campaigns, kind) as held,
         contextlib.ExitStack() as marked,
     ):
         longest = campaign.SAME_NIGHT if night else None

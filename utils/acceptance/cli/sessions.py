@@ -202,7 +202,7 @@ def _prune(options: argparse.Namespace) -> int:
     past = ledger.of(workspace)
     limit = time.time() - 86400.0 * options.keep
     try:
-        with lock.locked(workspace.campaigns, "acceptance sessions prune"):
+        with lock.locked(workspace.campaigns, "sessions prune"):
             chosen = prune.plan(past, limit)
             if not options.dry_run:
                 prune.prune(workspace, past, chosen)
