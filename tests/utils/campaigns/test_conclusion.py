@@ -158,8 +158,7 @@ def test_a_campaign_that_runs_cannot_be_judged(night):
         status, verdict = held.site.gate()
         assert status == 2
         assert (
-            "is not over: in its step imb; nightly runs since"
-            in (verdict["problems"][0]["text"])
+            "is not over: in its step imb; nightly runs since" in (verdict["problems"][0]["text"])
         )
         assert exported(held) == (2, {"nightly": 2})
     finally:

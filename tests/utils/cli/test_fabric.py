@@ -78,7 +78,7 @@ def test_as_data_and_as_a_graph(site, large):
     data = site.acceptance("fabric", "--from", large, "--format", "json").data
     (fabric,) = data["fabrics"]
     assert (len(fabric["devices"]), len(fabric["links"])) == (1072, 1535)
-    assert [each["device"] for each in data["deviations"] if each.get("fails")][:2] == [
+    assert [each["device"] for each in data["deviations"] if each["fails"]][:2] == [
         "node0012[1] - leaf01[12]",
         "leaf02[40] - spine08[2]",
     ]

@@ -23,7 +23,7 @@ SHARED = "shared-machine"
 RECORDED_OTHERWISE = "recorded-otherwise"
 
 
-class Finding(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Finding(Struct, frozen=True, forbid_unknown_fields=True):
     """Something that is not as it should be: `kind` is for programs, `text` for people.
 
     `fails`: a case, or a verdict, failed because of it. `nodes` are those concerned, none where no
