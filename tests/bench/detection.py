@@ -174,6 +174,39 @@ def otava(values: Floats) -> list[list[int]]:
     return alarms
 
 
+#: Nights that are taken for the level and the noise before the best test decides.
+LEARNT = 40
+
+
+def cusum(values: Floats, shift: float) -> Floats:
+    """Return a CUSUM that knows in which noise (Gaussian), and by how many deviations, a shift is.
+
+    Level and deviation are those of all nights before, as a site has them (a self-starting CUSUM:
+    Hawkins, 1987). With them known, no test finds this shift in fewer nights on average at as many
+    false alarms (Moustakides, 1986).
+    """
+    logs, number = np.log(values), np.arange(1, len(values) + 1)[:, None]
+    mean = np.cumsum(logs, axis=0) / number
+    square = np.cumsum(logs**2, axis=0) / number
+    deviation = np.sqrt((square - mean**2) * number / (number - 1 + (number == 1)))
+    sums = np.zeros(values.shape)
+    for night in range(LEARNT, len(values)):
+        noise = deviation[night - 1] * np.sqrt(1 + 1 / night)
+        scores = (logs[night] - mean[night - 1]) / noise
+        sums[night] = np.maximum(0, sums[night - 1] + scores - shift / 2)
+    return sums
+
+
+def informed(values: Floats, size: float, deviation: float, count: int = 20_000) -> list[list[int]]:
+    """Return when that CUSUM alarms, at one false alarm in 100 years of a series."""
+    shift = np.log1p(size) / deviation
+    healthy, _ = series("Gaussian", NIGHTS, count, 16, deviation)
+    highest = cusum(healthy, shift).max(axis=0)
+    threshold = np.quantile(highest, 1 - 0.01 * (NIGHTS - LEARNT) / NIGHTS)
+    with np.errstate(invalid="ignore"):
+        return nights_of(cusum(values, shift) > threshold)
+
+
 def rate(alarms: list[list[int]], nights: int) -> float:
     """Return alarms in a year of nightly samples of a series."""
     return sum(map(len, alarms)) / len(alarms) / nights * NIGHTS
@@ -215,7 +248,7 @@ SHIFTS = ((0.05, 0.02, "4 / 6"), (0.03, 0.01, "3 / 5"))
 def to_detect(count: int) -> Iterator[list[object]]:
     """Delays in Gaussian noise, by the night of the shift; more series for the goals."""
     for size, deviation, goal in SHIFTS:
-        for first, last in ((60, 300), (150, 150), (60, 60), (30, 30), (15, 15)):
+        for first, last in ((60, 300), (60, 90), (150, 150), (60, 60), (30, 30), (15, 15)):
             many = count if first == last else 4 * count
             values, at = shifted("Gaussian", first, last, many, 3, size, deviation)
             found = delays(ours(values), at)
@@ -223,9 +256,10 @@ def to_detect(count: int) -> Iterator[list[object]]:
             yield [
                 f"{size:.0%} in {deviation:.0%}",
                 f"{first}" if first == last else f"{first} to {last}",
-                goal if first != last else "",
+                goal if last == 300 else "",
                 shown(found),
                 f"{(found <= int(goal[0])).mean():.2f}, {(found <= int(goal[-1])).mean():.2f}",
+                shown(delays(informed(values, size, deviation), at)) if first >= 60 else "",
                 shown(delays(fixed(values), at)) if first >= 30 else "",
                 shown(delays(compared(values), at)) if first >= 30 else "",
                 shown(delays(otava(few), few_at)) if OTAVA and first == last == 60 else "",
@@ -449,8 +483,9 @@ def main() -> None:
     header = ["noise", "changepoint", "fixed 10 %", "ReFrame, 30 d, 5 %", "otava (30 x 80 nights)"]
     print(table(header, false_alarms(2_000)))
     print("\nNights to detect a shift in Gaussian noise, median / 90 %")
-    header = ["shift in noise", "night of it", "goal", "changepoint", "share in 4 and 6 or 3 and 5",
-              "fixed 10 %", "ReFrame, 30 d, 5 %", "otava (20)"]  # fmt: skip
+    header = ["shift in noise", "night of it", "goal", "changepoint",
+              "share in 4 and 6 or 3 and 5",
+              "best test", "fixed 10 %", "ReFrame, 30 d, 5 %", "otava (20)"]  # fmt: skip
     print(table(header, to_detect(1_000)))
     print("\nThe same in other noise, shift in night 60 to 300: 5 % in 2 %, then 3 % in 1 %")
     header = ["noise", "changepoint", "ReFrame", "changepoint", "ReFrame"]
