@@ -219,6 +219,7 @@ def only_case(site):
 #: longest come first.
 GROUPS = {
     "tests/checks/test_build.py": "spack",
+    "tests/checks/test_build_hpcc_and_npb.py": "",
     "tests/cluster/test_osu.py": "spack",
     "tests/cluster/": "cluster",
     "tests/reference_coverage/": "listings",

@@ -1,6 +1,5 @@
 """The fixture that builds suites: real Spack, real sources, real runs."""
 
-import hashlib
 import json
 import os
 import re
@@ -8,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,49 +14,13 @@ import pytest
 
 from acceptance.ledger import Case
 from acceptance.machine import Spack, externals
-from acceptance.suites import hpcc, npb
 from tests import stored as results
+from tests.builds import NEEDED, SHA_OF_OSU, archive, by_hand, run, trees
 from tests.conftest import MIRROR, Result, Site
 from tests.needs import requires, requires_cores
 from tests.places import HERE, ROOT
 
-SHA_OF_OSU = "1edd0c2efa61"
-SHA_OF_HPCC = "0a6fef7ab9f3"
-#: Version of NPB -> how its checksum starts.
-SHA_OF_NPB = {"3.3.1": "4a8ea679b1df", "3.4.1": "f3a43467da6e"}
-
-
-def archive(start):
-    """Return the file of the source mirror whose name, a checksum, starts like this."""
-    found = list(MIRROR.glob(f"_source-cache/archive/{start[:2]}/{start}*"))
-    return found[0] if found else None
-
-
-def by_hand(start, build):
-    """Return what a user adds who has another copy of the sources than upstream's."""
-    upstream = hashlib.sha256(archive(start).read_bytes()).hexdigest().startswith(start)
-    return [] if upstream else ["-S", f"{build}.install_options=--no-checksum"]
-
-
-needs_spack = pytest.mark.skipif(
-    Spack.find(HERE) is None,
-    reason="no Spack: set SPACK_ROOT, put spack on PATH, run `make spack`, or clone to ~/spack",
-)
-needs_mirror = pytest.mark.skipif(
-    not MIRROR.is_dir(),
-    reason="no sources: set SPACK_MIRROR to a source mirror, or make one in ~/spack-mirror",
-)
-needs_mpi = pytest.mark.skipif(
-    not externals.mpi_names(),
-    reason="no MPI of Debian: install openmpi-bin and libopenmpi-dev, or mpich and libmpich-dev",
-)
-pytestmark = [needs_spack, needs_mirror, needs_mpi]
-
-
-def run(site, check, environment, *options):
-    """Run a check in one environment; return ReFrame's result and the last session's cases."""
-    done = site.reframe("-c", f"checks/{check}.py", "-r", "-p", environment, *options)
-    return done, results.session(site.database).cases
+pytestmark = NEEDED
 
 
 def imb(site):
@@ -155,13 +117,6 @@ def test_imb_is_built_once_and_runs(imb_built):
     assert again[0].provenance == fixture.provenance
 
 
-def trees(site):
-    """Return the installed trees; Spack writes into a tree before it is one, so its word counts."""
-    (index,) = site.var.glob("spack/opt/**/.spack-db/index.json")
-    records = json.loads(index.read_text())["database"]["installs"].values()
-    return sorted(Path(record["path"]) for record in records if record["installed"])
-
-
 @pytest.mark.skipif(archive(SHA_OF_OSU) is None, reason=f"{MIRROR} has no OSU 7.4")
 def test_osu_is_built_and_runs(built):
     done, (fixture, *consumers) = run(
@@ -195,134 +150,6 @@ def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
     assert [(metric.name, metric.value) for metric in found.metrics] == [
         (f"ratio_{2**n}", inside[f"latency_{2**n}"] / through[f"latency_{2**n}"]) for n in range(9)
     ]
-
-
-@pytest.mark.skipif(archive(SHA_OF_HPCC) is None, reason=f"{MIRROR} has no HPCC 1.5.0")
-@pytest.mark.parametrize("mpi", externals.mpi_names())
-def test_hpcc_is_built_with_an_mpi_of_version_3_and_runs(built, mpi):
-    """Without the overlay recipe this does not compile with Open MPI 4."""
-    # What a user gets to see is what is built.
-    shown = built.acceptance("spack", "env", "hpcc", mpi, SPACK_MIRROR=str(MIRROR)).output
-    options = by_hand(SHA_OF_HPCC, "HpccBuild")
-    done, (fixture, case) = run(built, "hpcc", f"spack-{mpi}", "-S", "Hpcc.order=500", *options)
-    assert done.status == 0, done.output
-    (used,) = built.var.glob(f"output/*/local/default/spack-{mpi}/HpccBuild*/spack.yaml")
-    assert used.read_text().strip() == shown.strip()
-    assert fixture.provenance["spec"] == "hpcc@1.5.0"
-    assert fixture.provenance["mpi"].startswith(f"{mpi}@")
-    assert case.provenance.items() >= fixture.provenance.items()
-    assert case.provenance["order"] == "500"
-    assert len(case.metrics) == len(hpcc.METRICS) + len(hpcc.RATIOS)
-    assert built.gate()[0] == 0
-
-
-#: Version of NPB, MPI, and class. A build takes a minute: each release, each MPI and each class
-#: once. The old release has a program for each number of processes.
-NPB_BUILDS = [
-    *(("3.4.1", mpi, "W") for mpi in externals.mpi_names()[:1]),
-    *(("3.3.1", mpi, "S") for mpi in externals.mpi_names()[-1:]),
-]
-
-
-@pytest.fixture(scope="session")
-def npb_site(built):
-    """The same site, which has environments of the older release as well."""
-    site = Site(built.folder, dict(built.environment))
-    site.add_system(f"""
-        import runpy
-
-        local = runpy.run_path({str(ROOT / "config/systems/local.py")!r})
-        environments = [
-            {{
-                **environ, "name": "older-" + environ["extras"]["mpi"], "target_systems": ["local"],
-                "extras": {{**environ["extras"], "versions": {{"npb": "3.3.1"}}}},
-            }}
-            for environ in local["ENVIRONMENTS"] if "spack" in environ["features"]
-        ]
-        (partition,) = local["SYSTEM"]["partitions"]
-        partition["environs"] += [environ["name"] for environ in environments]
-        site_configuration = {{"systems": [local["SYSTEM"]], "environments": environments}}
-    """)
-    return site
-
-
-def npb_options(version, mpi, classes):
-    """Return the environment that builds a version of NPB, and the options for these classes."""
-    environment = f"{'older' if version == '3.3.1' else 'spack'}-{mpi}"
-    options = ["-S", f"classes={classes}", *by_hand(SHA_OF_NPB[version], "NpbBuild")]
-    return environment, *options
-
-
-@pytest.fixture(scope="session")
-def npb_built(npb_site):
-    """Build NPB, two at a time: a build takes one core. Whether all went well is seen later."""
-
-    def build(what):
-        # A program of one process, so that the builds beside it disturb nothing.
-        environment, *options = npb_options(*what)
-        npb_site.reframe("-c", "checks/npb.py", "-r", "-p", environment, "-n", "bt.*.1", *options)
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(build, [what for what in NPB_BUILDS if archive(SHA_OF_NPB[what[0]])]))
-    return npb_site
-
-
-@pytest.mark.parametrize(("version", "mpi", "classes"), NPB_BUILDS)
-def test_npb_is_built_once_and_runs(npb_built, version, mpi, classes):
-    if archive(SHA_OF_NPB[version]) is None:
-        pytest.skip(f"{MIRROR} has no NPB {version}")
-    installed = {path: path.stat().st_mtime_ns for path in trees(npb_built)}
-    assert [path for path in installed if f"/npb-{version}-" in str(path)]
-    # MPICH 4.0 over UCX's TCP, the loopback, hangs in MPI_Finalize now and then
-    # (https://github.com/pmodels/mpich/pull/6596).
-    ways = ("shared", "loopback") if mpi == "openmpi" else ("shared",)
-    only = rf"path=({'|'.join(ways)})"
-    done, (fixture, *consumers) = run(
-        npb_built, "npb", *npb_options(version, mpi, classes), "-n", only, "-S", "all_ways=yes"
-    )
-    assert done.status == 0, done.output
-    assert {path: path.stat().st_mtime_ns for path in trees(npb_built)} == installed
-
-    assert fixture.provenance["spec"] == f"npb@{version}"
-    assert fixture.provenance["mpi"].startswith(f"{mpi}@")
-    assert len(fixture.provenance["hash"]) == 32
-    ran = {(case.benchmark, case.keys["class"], case.keys.get("intranode")) for case in consumers}
-    assert ran == {
-        (f"npb.{name}", classes, None if name in npb.SQUARE else way)
-        for name in npb.NAMES
-        for way in ways
-    }
-    for case in consumers:
-        assert case.provenance.items() >= fixture.provenance.items()
-        assert case.provenance["suite"].startswith(f"NPB {version[:3]}")
-        assert {metric.name for metric in case.metrics} == {
-            "mops_total", *(["time"] if classes == "W" else [])
-        }  # fmt: skip
-
-
-def test_a_program_of_npb_that_the_build_lacks_is_named(npb_built):
-    """The suite's makefile goes on when one program does not compile, and succeeds."""
-    version, mpi, classes = NPB_BUILDS[0]
-    if archive(SHA_OF_NPB[version]) is None:
-        pytest.skip(f"{MIRROR} has no NPB {version}")
-    locks = npb_built.var.glob(f"output/*/local/default/spack-{mpi}/NpbBuild*/spack.lock")
-    roots = (root for lock in locks for root in json.loads(lock.read_text())["roots"])
-    (built,) = {root["hash"] for root in roots}
-    (folder,) = (path for path in trees(npb_built) if path.name.endswith(built))
-    program = folder / f"bin/cg.{classes}.x"
-    program.chmod(0o644)
-    try:
-        options = npb_options(version, mpi, classes)
-        done, _ = run(npb_built, "npb", *options, "-n", "ep.*path=shared")
-        status, verdict = npb_built.gate()
-    finally:
-        program.chmod(0o755)
-    assert (done.status, status) == (1, 1)
-    failed, *_ = verdict["problems"]
-    assert failed["kind"] == "case-failed"
-    assert "NAS Parallel Benchmarks: " in failed["text"]
-    names = f"cg.{classes}.2 or cg.{classes}.x"
-    assert f"{names}: missing or not executable, though the build succeeded" in failed["text"]
 
 
 @pytest.fixture

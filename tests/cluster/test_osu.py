@@ -4,14 +4,7 @@ import pytest
 
 from acceptance.machine.placement import read_ranks
 from tests import stored as results
-from tests.checks.test_build import (
-    SHA_OF_OSU,
-    archive,
-    by_hand,
-    needs_mirror,
-    needs_spack,
-    trees,
-)
+from tests.builds import SHA_OF_OSU, archive, by_hand, needs_mirror, needs_spack, trees
 from tests.needs import requires
 
 pytestmark = [
