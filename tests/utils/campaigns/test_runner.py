@@ -1,5 +1,7 @@
 """Real campaigns: in order, one at a time, and gone on with after every kind of end."""
 
+import hashlib
+import json
 import os
 import signal
 import subprocess
@@ -310,3 +312,20 @@ def test_checks_of_a_site_take_part_in_a_night_and_count(held, sane):
         assert (done.status, status) == (1, 1)
         assert [problem["kind"] for problem in verdict["problems"]] == ["case-failed"]
         assert verdict["problems"][0]["text"].startswith("OwnMounts @")
+
+
+def test_checks_of_a_site_take_part_in_an_acceptance_whose_protocol_has_their_checksum(held):
+    own = held.folder / "own"
+    own.mkdir()
+    path = own / "mounts.py"
+    path.write_text(OWN.format(sane=True))
+    chosen = ("-n", "Barrier%np=2%placement=intra-node|OwnMounts")
+    done = held.site.acceptance("accept", "-c", own, "--", *chosen)
+    assert done.status == 0, done.errors
+    assert held.step("own")["state"] == "done"
+    protocol = json.loads(next(held.site.var.glob("campaigns/*/protocol.json")).read_text())
+    assert "OwnMounts" in [case["name"].split()[0] for case in protocol["measured"]]
+    sums = protocol["asked"]["checks"]
+    assert sums[str(path)] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert {"imb.py", "osu.py"} < sums.keys()
+    assert "1 metric recorded, not judged" in done.output

@@ -9,7 +9,7 @@ import json
 import math
 import platform
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,7 +144,7 @@ def _asked(
         "references": _checksums(
             workspace.reference, "**/*.csv", "**/*.fabric", "**/*.lldp", "*.yaml", "*.bib"
         ),
-        "checks": _checksums(workspace.checks, "*.py", "src/*"),
+        "checks": _checksums(workspace.checks, "*.py", "src/*") | _own(state.asked.get("own", ())),
         "tolerances": tolerances,
         "nodes": msgspec.to_builtins(nodes.asked_nodes(state, configuration)),
     }
@@ -161,6 +161,14 @@ def _checksums(folder: Path, *patterns: str) -> dict[str, str]:
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in found
         if path.is_file()
+    }
+
+
+def _own(files: Iterable[str]) -> dict[str, str]:
+    """Return the SHA-256 of a site's own check files, by their whole paths."""
+    each = map(Path, files)
+    return {
+        str(path): _checksums(path.parent, path.name).get(path.name, "it is gone") for path in each
     }
 
 

@@ -15,6 +15,7 @@ import msgspec
 
 from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
+from acceptance.core.text import plural
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.ledger import Case, Metric
 from acceptance.relations import claims
@@ -141,7 +142,8 @@ def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[Finding]:
             counts[f"{case.system}:{case.partition}", case.suite] += recorded
     for (partition, suite), count in counts.items():
         if count:
-            severity, found = INFO if judged else MINOR, f"{count} metrics recorded, not judged"
+            found = f"{plural(count, 'metric')} recorded, not judged"
+            severity = INFO if judged else MINOR
             yield Finding(
                 "recorded", found, what=f"{suite} on {partition}", expected="a reference",
                 severity=severity, place=(partition, suite),
