@@ -275,8 +275,8 @@ def test_an_mpi_of_debian_gets_a_prefix_of_its_own(tmp_path):
         (root / "bin" / name).write_text("#!/bin/sh\necho 'MPICH Version:    4.0.2'\n")
         (root / "bin" / name).chmod(0o755)
     assert externals.mpi_names(root) == ["mpich"]
-    assert externals.mpi_versions(root) == {"mpich": "4.0.2"}
     prefix = externals.prefix_of("mpich", tmp_path / "prefix", root)
+    assert externals.identify(prefix / "bin") == ("mpich", "4.0.2")
     assert (prefix / "bin/mpicc").resolve() == root / "bin/mpicc.mpich"
     assert not (prefix / "bin/mpif90").is_symlink(), "nothing points to what is not there"
 

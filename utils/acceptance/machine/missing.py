@@ -18,7 +18,7 @@ from typing import Any
 from msgspec import Struct
 
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
-from acceptance.machine import externals, mpis, placement
+from acceptance.machine import externals, placement
 from acceptance.machine.mpis import loads_modules, prepared
 from acceptance.machine.partition_size import Size
 from acceptance.machine.placement import PlacementFault
@@ -327,7 +327,7 @@ def _other_mpi(environment: Environment) -> str:
     Where no launcher of an MPI starts the ranks, one that was on PATH before says nothing.
     """
     stated, mpi = mpi_of(environment), prepared(environment).mpi
-    if stated not in mpis.NAMES or not mpi or mpi.name == stated:
+    if stated not in externals.NAMES or not mpi or mpi.name == stated:
         return ""
     launchers = (layer.get("launcher", "") for layer in environment.get("before", ()))
     before = os.environ.get("PATH", "").split(":")

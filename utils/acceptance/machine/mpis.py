@@ -1,13 +1,5 @@
 """The MPIs of a machine: of its modules, on PATH, of Debian, of Spack; one of each kind.
 
-They tell their names and versions like this::
-
-    Open MPI v4.1.4                                   ompi_info --version
-    mpirun (Open MPI) 4.1.6                           mpirun --version, of Open MPI
-    MPICH Version:          4.0.2                     mpichversion
-    MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022     mpiname -a
-    Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307   mpirun --version, of Intel's
-
 Modules, and MPIs among them, are those of Lmod, or of Environment Modules (Tcl). What modules and
 variables of an environment make is found out in a shell of its own, as in a job.
 """
@@ -25,18 +17,9 @@ from typing import Any
 from acceptance.core import machine
 from acceptance.core.text import clipped, one_line
 from acceptance.machine import externals
+from acceptance.machine.externals import identify, identity_of
 from acceptance.machine.spack import Spack
 
-#: Beginning of a line -> MPI, as `extras["mpi"]` names it. A version follows.
-_LINES = (
-    (re.compile(r"Open MPI v(\S+)"), "openmpi"),
-    (re.compile(r"\S+ \(Open MPI\) (\S+)"), "openmpi"),
-    (re.compile(r"MVAPICH2?(?: Version:)?\s+(\d\S*)"), "mvapich2"),
-    (re.compile(r"MPICH Version:\s+(\S+)"), "mpich"),
-    (re.compile(r"Intel\(R\) MPI Library .*Version (\S+)"), "intel-mpi"),
-)
-#: The MPIs that can be told apart.
-NAMES = {name for _, name in _LINES}
 #: Beginning of a part of a module's name -> MPI.
 _NAMES = (
     ("openmpi", "openmpi"),
@@ -46,15 +29,6 @@ _NAMES = (
     # As oneAPI's own modules are called.
     ("mpi", "intel-mpi"),
 )
-
-
-def identity_of(text: str) -> tuple[str, str] | None:
-    """Return the MPI that a program says it belongs to, and its version; None if it says none."""
-    for line in text.splitlines():
-        for pattern, name in _LINES:
-            if match := pattern.match(line.strip()):
-                return name, match[1].rstrip(",")
-    return None
 
 
 def modules(text: str) -> list[tuple[str, bool]]:
@@ -160,14 +134,6 @@ def _run(command: list[str]) -> machine.Done:
 
 #: Programs that are there where an MPI is.
 _STARTERS = ("mpicc", "mpirun", "mpiexec")
-#: Programs that tell of an MPI, the surest first: MVAPICH2 has some of MPICH's, too.
-_TELLERS = (
-    ("mpiname", "-a"),
-    ("ompi_info", "--version"),
-    ("mpichversion",),
-    ("mpirun", "--version"),
-    ("mpiexec", "--version"),
-)
 #: MPI -> plugins of srun that start it, the best first; a version may follow (pmix_v4).
 _STARTS = {
     "openmpi": ("pmix", "pmi2"),
@@ -236,7 +202,7 @@ class MpiSearch:
 
     def look_into(self, programs: Path, origin: str, module: str = "") -> None:
         """Take the MPI whose programs are in a folder."""
-        if identity := _identify(programs):
+        if identity := identify(programs):
             self.add(InstalledMpi(*identity, programs, origin, module))
         else:
             self.others.append(f"{origin}: no MPI that is known here")
@@ -256,29 +222,17 @@ def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
             else:
                 search.others.append(f"module {name}: brings no MPI, or does not load by itself")
         search.others += [f"module {name}: not looked at" for name in names[MAX_LOADED:]]
-    debian = externals.mpi_versions()
+    debian = externals.mpi_names()
     for name in ("mpirun", "mpiexec"):
         path = shutil.which(name)
         # In /usr/bin several MPIs share one prefix, which Spack cannot use.
         if path and not (debian and Path(path).parent == Path("/usr/bin")):
             search.look_into(Path(path).parent, f"{name} on PATH")
-    for name, version in debian.items():
-        programs = externals.prefix_of(name, prefixes) / "bin"
-        search.add(InstalledMpi(name, version, programs, "Debian's packages"))
+    for name in debian:
+        search.look_into(externals.prefix_of(name, prefixes) / "bin", "Debian's packages")
     for installed in _installed(spack) if spack else ():
         search.add(installed)
     return search
-
-
-def _identify(programs: Path, variables: Mapping[str, str] = os.environ) -> tuple[str, str] | None:
-    """Return name and version of the MPI whose programs are in a folder; None if none says so."""
-    for program, *options in _TELLERS:
-        if (programs / program).is_file():
-            command = [str(programs / program), *options]
-            done = machine.run(command, timeout=60, env={**variables, "LC_ALL": "C"})
-            if identity := identity_of(done.out):
-                return identity
-    return None
 
 
 def plugin(mpi: str, plugins: Sequence[str]) -> str:
@@ -354,7 +308,7 @@ class Prepared:
         for name in ("mpirun", "mpiexec"):
             if program := self.program(name):
                 done = machine.run([str(program), "--version"], timeout=60, env=self.variables)
-                identity = identity_of(done.out) or _identify(program.parent, self.variables)
+                identity = identity_of(done.out) or identify(program.parent, self.variables)
                 return InstalledMpi(*identity, program.parent) if identity else None
         return None
 
