@@ -140,13 +140,10 @@ def sysfs(tmp_path):
     """Write a tree from (package, core) of CPU 0, 1, ..., what of them shares a core, `cpu.max`."""
 
     def write(*cpus, quota=None, threads=()):
-        for number, (package, core) in enumerate(cpus):
+        alike = [",".join(str(n) for n, cpu in enumerate(cpus) if cpu == each) for each in cpus]
+        for number, siblings in enumerate(threads or alike):
             topology = tmp_path / f"devices/system/cpu/cpu{number}/topology"
             topology.mkdir(parents=True)
-            (topology / "physical_package_id").write_text(f"{package}\n")
-            (topology / "core_id").write_text(f"{core}\n")
-        for number, siblings in enumerate(threads):
-            topology = tmp_path / f"devices/system/cpu/cpu{number}/topology"
             (topology / "thread_siblings_list").write_text(f"{siblings}\n")
         if quota is not None:
             (tmp_path / "fs/cgroup").mkdir(parents=True)
@@ -208,7 +205,7 @@ def test_cpus_without_topology_count_as_cores(tmp_path):
 
 def test_a_cpu_whose_files_cannot_be_read_counts_as_a_core(sysfs):
     tree = sysfs((0, 0), (0, 0), (0, 1))
-    unreadable = tree / "devices/system/cpu/cpu2/topology/core_id"
+    unreadable = tree / "devices/system/cpu/cpu2/topology/thread_siblings_list"
     unreadable.unlink()
     unreadable.mkdir()  # permissions do not stop root, a folder in place of a file does
     assert usable_cores(tree, {0, 1, 2}) == 2

@@ -8,7 +8,6 @@ Environments are dictionaries as ReFrame's configuration has them: `name`, `feat
 import contextlib
 import functools
 import os
-import re
 import shutil
 import tarfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
+from acceptance.core.text import natural
 from acceptance.machine import externals, placement
 from acceptance.machine.mpis import loads_modules, prepared
 from acceptance.machine.partition_size import Size
@@ -74,12 +74,9 @@ def _kept(workspace: Workspace) -> dict[str, str]:
         path for folder in (*folders, workspace.spack / "sources") for path in folder.glob(_KEPT)
     )
     firsts = ((next(_members(path), "").split("/")[0], path) for path in paths)
-    archives = sorted(
-        ([*map(int, re.findall(r"\d+", first))], first, path) for first, path in firsts
-    )
     return {
         suite: str(path)
-        for _, first, path in archives
+        for first, path in sorted(firsts, key=lambda each: (natural(each[0]), each[1]))
         for suite, (_, begin) in _SOURCES.items()
         if first.startswith(begin)
     }

@@ -141,14 +141,8 @@ _STARTS = {
     "mvapich2": ("pmi2", "pmix"),
     "intel-mpi": ("pmi2", "pmix"),
 }
-#: Spack's packages, and the MPI that each is.
-_PACKAGES = {
-    "openmpi": "openmpi",
-    "mpich": "mpich",
-    "mvapich2": "mvapich2",
-    "mvapich": "mvapich2",
-    "intel-oneapi-mpi": "intel-mpi",
-}
+#: Spack's packages of these MPIs.
+_PACKAGES = ("openmpi", "mpich", "mvapich2", "mvapich", "intel-oneapi-mpi")
 
 
 @dataclass(frozen=True)
@@ -192,20 +186,18 @@ class MpiSearch:
     others: list[str] = field(default_factory=list)
     module_system: Modules | None = None
 
-    def add(self, mpi: InstalledMpi) -> None:
-        """Take the first of each kind: a suite is built with one of them."""
+    def look_into(self, programs: Path, origin: str, module: str = "") -> None:
+        """Take the MPI whose programs are in a folder, if it is the first of its kind."""
+        identity = identify(programs)
+        if not identity:
+            self.others.append(f"{origin}: no MPI that is known here")
+            return
+        mpi = InstalledMpi(*identity, programs, origin, module)
         same = [known for known in self.mpis if known.name == mpi.name]
         if not same:
             self.mpis.append(mpi)
         elif all(known.prefix.resolve() != mpi.prefix.resolve() for known in same):
             self.others.append(f"{mpi.name} {mpi.version}: {mpi.origin}")
-
-    def look_into(self, programs: Path, origin: str, module: str = "") -> None:
-        """Take the MPI whose programs are in a folder."""
-        if identity := identify(programs):
-            self.add(InstalledMpi(*identity, programs, origin, module))
-        else:
-            self.others.append(f"{origin}: no MPI that is known here")
 
 
 def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
@@ -230,8 +222,8 @@ def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
             search.look_into(Path(path).parent, f"{name} on PATH")
     for name in debian:
         search.look_into(externals.prefix_of(name, prefixes) / "bin", "Debian's packages")
-    for installed in _installed(spack) if spack else ():
-        search.add(installed)
+    for prefix in _installed(spack) if spack else ():
+        search.look_into(prefix / "bin", "installed by Spack")
     return search
 
 
@@ -245,16 +237,11 @@ def plugin(mpi: str, plugins: Sequence[str]) -> str:
     return ""
 
 
-def _installed(spack: Spack) -> list[InstalledMpi]:
+def _installed(spack: Spack) -> list[Path]:
     """Return the MPIs that a Spack has installed for its user, whose configuration counts here."""
-    form = "--format={name} {version} {prefix}"
-    done = machine.run([str(spack.program), "find", form, *_PACKAGES], timeout=120)
-    rows = [line.split(maxsplit=2) for line in done.out.splitlines()]
-    return [
-        InstalledMpi(_PACKAGES[row[0]], row[1], Path(row[2]) / "bin", "installed by Spack")
-        for row in rows
-        if len(row) == 3 and row[0] in _PACKAGES and Path(row[2]).is_dir()
-    ]
+    find = [str(spack.program), "find", "--format={prefix}", *_PACKAGES]
+    lines = machine.run(find, timeout=120).out.splitlines()
+    return [Path(line) for line in lines if Path(line).is_dir()]
 
 
 #: Characters of what a module system says of a failure.

@@ -81,7 +81,7 @@ class Spack:
 
         Reads files only, since starting Spack costs a second. An empty commit: no git clone.
         """
-        text = read_text(self.root / "lib/spack/spack/__init__.py")
+        text = machine.read_text(self.root / "lib/spack/spack/__init__.py")
         version = re.search(r'^__version__ = "(.+)"', text, re.MULTILINE)
         return {
             "spack": version[1] if version else "unknown",
@@ -137,13 +137,6 @@ def complaint(output: str) -> str:
             parts = [line.split("Error:", 1)[1].strip(), *lines[number + 1 : number + 2]]
             return " ".join(parts)[:300]
     return lines[-1][:300] if lines else ""
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file; empty where it cannot be read."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        return path.read_text(encoding="utf-8")
-    return ""
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -432,7 +425,7 @@ def environment_for(
         name += "-" + hashlib.sha256(f"{version} {variants}".encode()).hexdigest()[:8]
     folder = spack.home / "envs" / name
     with _locked(folder):
-        if read_text(folder / "spack.yaml") != text:
+        if machine.read_text(folder / "spack.yaml") != text:
             (folder / "spack.lock").unlink(missing_ok=True)
             state_files.write_text(folder / "spack.yaml", text)
     return folder
