@@ -7,10 +7,10 @@ variables of an environment make is found out in a shell of its own, as in a job
 import functools
 import os
 import re
-import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -250,27 +250,8 @@ _SAID = 300
 _MARK = "== module "
 #: What decides, of the variables around, how modules are loaded: what is cached is so for these.
 _AROUND = ("PATH", "MODULEPATH", "LOADEDMODULES", "LMOD_CMD", "MODULESHOME")
-#: A step is refused where the command fails, or where what it prints for the shell does. A module
-#: that conflicts with loaded ones is loaded without them, as ReFrame does it in a job.
-_FUNCTIONS = """
-ask() {
-    local text status
-    text=$("$command" bash "$@"); status=$?
-    eval "$text" >/dev/null && [ "$status" = 0 ]
-}
-unload_conflicts() {
-    local words word
-    words=$("$command" bash show "$1" 2>&1 | command -p sed -n "s/^ *conflict[^[:alnum:]]*//p")
-    for word in $words; do
-        word=${word%%[\\"\\')]*}
-        case :$LOADEDMODULES: in *:"$word"[:/]*) ask unload "$word" 2>/dev/null ;; esac
-    done
-}
-load() {
-    [ -z "$2" ] || ask use "$2" || exit 3
-    ask load "$1" 2>/dev/null || { unload_conflicts "$1"; ask load "$1" || exit 3; }
-}
-"""
+#: Takes the steps of a job.
+_PREPARE = Path(__file__).with_name("prepare.sh")
 
 
 @dataclass(frozen=True)
@@ -353,7 +334,7 @@ def _in_shell(command: str, steps: tuple[Step, ...]) -> Prepared:
     """Take steps in a shell of its own, modules with a `command`; return what that makes."""
     if not steps:
         return Prepared(dict(os.environ))
-    shell = ["/bin/bash", "-c", _script(steps), "prepare", command]
+    shell = ["/bin/bash", str(_PREPARE), command, *chain.from_iterable(steps)]
     done = machine.run(shell, PATIENCE, env={**os.environ, **PLAIN})
     if done.status != 0:
         fault = _said(done) if _MARK in done.err else f"its `env_vars`: {done.fault}"
@@ -380,20 +361,6 @@ def _command(kind: str) -> tuple[str, str]:
         return "", f"nothing here looks at what the modules system {kind} loads"
     found = shutil.which(command) if command else None
     return (found, "") if found else ("", f"{lacking}, for the modules system {kind}; {title}")
-
-
-def _script(steps: tuple[Step, ...]) -> str:
-    """Return the commands, which print all variables at the end."""
-    lines = ["command=$1", _FUNCTIONS]
-    for kind, name, value in steps:
-        if kind == "export":
-            # As ReFrame writes it into a job.
-            lines.append(f"export {name}={value}")
-            continue
-        lines.append(f"printf '%s\\n' {shlex.quote(_MARK + name)} >&2")
-        words = f"load {shlex.quote(name)} {shlex.quote(value)}"
-        lines.append(words if kind == "load" else f"ask restore {shlex.quote(name)} || exit 3")
-    return "\n".join([*lines, "command -p env -0"])
 
 
 def _said(done: machine.Done) -> str:
