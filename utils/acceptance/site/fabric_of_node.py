@@ -8,6 +8,7 @@ import ipaddress
 import re
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from acceptance.core import machine
 from acceptance.core.errors import ParseError
@@ -15,20 +16,7 @@ from acceptance.core.text import natural
 from acceptance.fabric import Interface, NodeLinks, Port, link_report, rates, slot_text
 
 _MARK = "== "
-_SCRIPT = """\
-echo '== links'
-(
-set --
-{link}
-)
-echo '== route'
-cat /proc/net/route 2>/dev/null
-echo '== paths'
-for path; do
-    if [ -e "$path" ]; then echo "yes $path"; else echo "no $path"; fi
-done
-echo '== end'
-"""
+_SCRIPT = Path(__file__).with_name("node.sh")
 #: Driver of an adapter or interface -> a fabric that is not what its link layer says.
 _DRIVERS = {"hfi1": "omni-path", "cxi_core": "slingshot", "cxi_ss1": "slingshot"}
 #: Linux, linux/if_arp.h: bridges and tunnels have the number of Ethernet, or others.
@@ -59,7 +47,8 @@ class Fabric:
 
 def script() -> str:
     """Return the script; it takes paths as arguments."""
-    return _SCRIPT.format(link=link_report.SCRIPT.read_text(encoding="utf-8"))
+    node, links = (path.read_text(encoding="utf-8") for path in (_SCRIPT, link_report.SCRIPT))
+    return f"{node}\necho '== links'\n(\nset --\n{links}\n)\necho '== end'\n"
 
 
 def here(paths: list[str]) -> Fabric:
