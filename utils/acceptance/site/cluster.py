@@ -4,6 +4,7 @@ Those alike in hardware and fabric are one partition of ReFrame's. Slurm knows p
 features of every node; a look at one node of each kind, through a short job, tells the rest.
 """
 
+import contextlib
 import grp
 import os
 import re
@@ -86,32 +87,21 @@ def ask() -> Cluster:
     return Cluster(config, nodes, partitions, plugins, slurm_jobs.accounting_fault())
 
 
-def choose(
-    cluster: Cluster, chosen: list[str], mine: frozenset[str] | None = None
-) -> tuple[list[PartitionRecord], list[str]]:
+def choose(cluster: Cluster, chosen: list[str]) -> tuple[list[PartitionRecord], list[str]]:
     """Return the partitions that jobs of this user may use, the default one first.
 
-    Also returns why each of the others is left out. `chosen` are the only ones to look at, if any;
-    `mine` are the groups of the user. Raises SlurmFault for a chosen partition that cannot be used,
-    and when none can.
+    Also returns why each of the others is left out. `chosen` are the only ones to look at, if any.
+    Raises SlurmFault for a chosen partition that cannot be used, and when none can.
     """
-    mine = _groups() if mine is None else mine
     known = {partition.name: partition for partition in cluster.partitions}
     for name in chosen:
         if name not in known:
             names = ", ".join(known) or "none"
             raise SlurmFault(f"Slurm has no partition {name}; it has: {names}")
-    usable, left = [], []
-    for partition in cluster.partitions:
-        if chosen and partition.name not in chosen:
-            continue
-        reason = _why_not(cluster, partition, mine)
-        if partition.hidden and not chosen:
-            reason = f"it is hidden; --partition {partition.name} takes it"
-        if reason:
-            left.append(f"{partition.name}: {reason}")
-        else:
-            usable.append(partition)
+    reasons = {name: _why_not(cluster, known[name], chosen) for name in known}
+    asked = [name for name in known if name in (chosen or known)]
+    left = [f"{name}: {reasons[name]}" for name in asked if reasons[name]]
+    usable = [known[name] for name in asked if not reasons[name]]
     if left and (chosen or not usable):
         raise SlurmFault("no partition can be used: " + "; ".join(left))
     if not usable:
@@ -119,13 +109,15 @@ def choose(
     return sorted(usable, key=lambda partition: not partition.default), left
 
 
-def _why_not(cluster: Cluster, partition: PartitionRecord, mine: frozenset[str]) -> str:
+def _why_not(cluster: Cluster, partition: PartitionRecord, chosen: list[str]) -> str:
     nodes = [node for node in cluster.nodes if partition.name in node.partitions]
+    if partition.hidden and not chosen:
+        return f"it is hidden; --partition {partition.name} takes it"
     if not partition.up:
         return "it is not up"
     if partition.root_only and os.geteuid() != 0:
         return "only root may use it"
-    if partition.groups and not partition.groups & mine and os.geteuid() != 0:
+    if partition.groups and not partition.groups & _groups() and os.geteuid() != 0:
         return f"only the groups {', '.join(sorted(partition.groups))} may use it"
     if not nodes:
         return "it has no nodes"
@@ -178,14 +170,12 @@ def _outside_jobs() -> dict[str, str]:
     }
 
 
-def _groups() -> frozenset[str]:
+def _groups() -> set[str]:
     names = set()
     for number in {os.getegid(), *os.getgroups()}:
-        try:
+        with contextlib.suppress(KeyError):
             names.add(grp.getgrgid(number).gr_name)
-        except KeyError:
-            names.add(str(number))
-    return frozenset(names)
+    return names
 
 
 @dataclass(frozen=True)
