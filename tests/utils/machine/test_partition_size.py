@@ -123,11 +123,9 @@ def test_of_a_slurm_that_does_not_answer_what_is_known_counts(silent):
 def test_jobs_on_this_machine_take_the_cores_that_this_process_may_use(monkeypatch):
     monkeypatch.setattr(partition_size, "usable_cores", lambda: 4)
     monkeypatch.setattr(partition_size, "usable_memory", lambda: 2**30)
-    partition_size._of_this_machine.cache_clear()
     assert size_of(NOTHING, "local") == Size(1, 4, 2**30)
     assert size_of(NOTHING, "local", [], PROCESSOR) == Size(1, 4, 2**30)
     assert size_of(PartitionExtras(cores=6, memory=5), "local") == Size(1, 6, 5)
-    partition_size._of_this_machine.cache_clear()
 
 
 def test_of_another_scheduler_the_processor_is_known_or_nothing():

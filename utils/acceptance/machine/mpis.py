@@ -60,6 +60,8 @@ def mpi_of(module: str) -> str | None:
 PATIENCE = 60
 #: How many modules of MPIs are loaded to look at them; each takes a second or so.
 MAX_LOADED = 12
+#: What `modulecmd -V` says of 4.1 and newer.
+_NEW = re.compile(r"\s*Modules\s+Release\s+(4\.[1-9]|[5-9]|\d\d)")
 #: Pagers and colours are for people.
 PLAIN = {
     "LMOD_PAGER": "none",
@@ -88,9 +90,9 @@ def find(environ: Mapping[str, str] = os.environ) -> Modules | None:
     ):
         if command and Path(command).is_file():
             # ReFrame calls `modulecmd` by this name, and requires 4.1.
-            version = _run([command, "bash", "-V"]).err
-            known = shutil.which("modulecmd", path=environ.get("PATH"))
-            return Modules(command, "envmod" if known and _is_new(version) else "", "Tcl modules")
+            new = _NEW.match(_run([command, "bash", "-V"]).err)
+            known = new and shutil.which("modulecmd", path=environ.get("PATH"))
+            return Modules(command, "envmod" if known else "", "Tcl modules")
     return None
 
 
@@ -120,12 +122,6 @@ def load(system: Modules, module: str) -> Path | None:
     if program is None or (program == Prepared(os.environ).program(*_STARTERS) and not is_loaded):
         return None
     return program.parent
-
-
-def _is_new(version: str) -> bool:
-    """Tell whether `modulecmd -V` says `Modules Release 4.1` or newer."""
-    numbers = re.match(r"\s*Modules\s+Release\s+(\d+)\.(\d+)", version)
-    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= (4, 1)
 
 
 def _run(command: list[str]) -> machine.Done:
@@ -265,11 +261,6 @@ class Prepared:
     modules: tuple[str, ...] = ()
     fault: str = ""
 
-    @property
-    def path(self) -> str:
-        """Return PATH."""
-        return self.variables.get("PATH", os.defpath)
-
     @functools.cached_property
     def mpi(self) -> InstalledMpi | None:
         """Return the MPI whose launcher comes first on PATH; None where nothing tells."""
@@ -282,7 +273,8 @@ class Prepared:
 
     def program(self, *names: str) -> Path | None:
         """Return the first of these names that is on PATH."""
-        paths = (shutil.which(name, path=self.path) for name in names)
+        path = self.variables.get("PATH", os.defpath)
+        paths = (shutil.which(name, path=path) for name in names)
         return next((Path(path).absolute() for path in paths if path), None)
 
 

@@ -151,7 +151,7 @@ def size_of(
     """Return the size of a partition; `processor` is ReFrame's entry of that name."""
     cores, known = stated.cores or _cores(processor or {}), Size(1, 0)
     if scheduler == "local":
-        known = _of_this_machine()
+        known = Size(1, usable_cores(), usable_memory())
         # What a site, or ReFrame, says of the processor may be more than this process may use.
         cores = stated.cores or min(cores or known.cores, known.cores)
     elif scheduler in SLURM:
@@ -186,11 +186,6 @@ def configured_size(partition: Mapping[str, Any]) -> Size | None:
 def _cores(processor: Mapping[str, object]) -> int:
     cpus, threads = processor.get("num_cpus"), processor.get("num_cpus_per_core")
     return cpus // threads if isinstance(cpus, int) and isinstance(threads, int) and threads else 0
-
-
-@functools.cache
-def _of_this_machine() -> Size:
-    return Size(1, usable_cores(), usable_memory())
 
 
 @functools.cache

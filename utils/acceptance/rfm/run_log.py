@@ -5,9 +5,11 @@ A line is `time|process|level|message`, one file a day (`rfm/recording.py`); the
 of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
 """
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,15 +33,13 @@ _STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
 #: The first 4.8 and older do not tell the state: where it is off, they stored nothing.
 _DATABASE = re.compile(r"(\[(?P<state>on|off)\] )?'(?P<path>.*)'")
 
-#: Options that narrow the selection down, so that a check file without a case is no surprise: with
-#: a value, and without.
-_VALUED = (
-    *("-n", "-x", "-t", "-T", "-E", "-p", "-m"),
-    *("--name", "--exclude", "--tag", "--exclude-tag", "--filter-expr", "--prgenv", "--maintainer"),
+#: Options that narrow the selection down, so that a check file without a case is no surprise; a
+#: mode of `config/settings.py` does so, too.
+_NARROW = re.compile(
+    r"(?<!\S)(?:(?:-[nxtTEpm] ?"
+    r"|--(?:name|exclude|tag|exclude-tag|filter-expr|prgenv|maintainer)[ =])(?:'[^']*'|\S)+"
+    r"|--(?:cpu-only|gpu-only|failed|restore-session)(?!-)\S*|--mode[ =]maintenance)"
 )
-_ALONE = ("--cpu-only", "--gpu-only", "--failed", "--restore-session")
-#: Modes of `config/settings.py` that do so, too.
-_NARROW_MODES = ("maintenance",)
 
 #: How warnings begin which mean that something was not run, measured or stored.
 _LOST = (
@@ -80,9 +80,8 @@ class LoggedRun:
     def arguments(self) -> list[str]:
         """Return the words of the command."""
         text = self.fields.get("command", "")
-        # The log holds the repr of the command.
-        if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-            text = text[1:-1].replace("\\" + text[0], text[0])
+        with suppress(ValueError, SyntaxError):  # the log holds the repr of the command
+            text = str(ast.literal_eval(text))
         try:
             return shlex.split(text)
         except ValueError:
@@ -120,15 +119,7 @@ class LoggedRun:
     @property
     def filters(self) -> list[str]:
         """Return the options of the command that narrow the selection down, with their values."""
-        words = self.arguments[1:]
-        found = []
-        for word, value in zip(words, [*words[1:], ""], strict=True):
-            name, _, own = word.partition("=")
-            narrow = name == "--mode" and (own or value) in _NARROW_MODES
-            if narrow or word[:2] in _VALUED or name in (*_VALUED, *_ALONE):
-                whole = own or word not in ("--mode", *_VALUED)
-                found.append(word if whole else f"{word} {value}")
-        return found
+        return _NARROW.findall(shlex.join(self.arguments[1:]))
 
     @property
     def label(self) -> str:
