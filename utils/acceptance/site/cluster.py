@@ -206,12 +206,11 @@ class Kind:
         return min(node.cores for node in self.nodes)
 
 
-Hardware = tuple[str, int, int, int, int]
 #: Nodes that Slurm does not tell apart, and what one of them was seen to have.
 Alike = tuple[list[SlurmNode], Fabric]
 
 
-def _hardware(node: SlurmNode) -> Hardware:
+def _hardware(node: SlurmNode) -> tuple[str, int, int, int, int]:
     """Return what tells the processors of nodes apart."""
     return node.arch, node.sockets, node.cores_per_socket, node.threads, node.cores
 
@@ -222,7 +221,7 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     `nodes` take jobs; `paths` are looked for on the nodes. Raises Refused when Slurm takes no job
     for any of them.
     """
-    classes: dict[tuple[Hardware, frozenset[str]], list[SlurmNode]] = {}
+    classes: dict[object, list[SlurmNode]] = {}
     for node in nodes:
         classes.setdefault((_hardware(node), node.features), []).append(node)
     ordered = sorted(classes.values(), key=len, reverse=True)
@@ -232,7 +231,7 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
         raise Refused(refusals[0])
     looks += [Fabric(asked=alike[0].name, fault="not looked at") for alike in ordered[MAX_LOOKS:]]
     groups: dict[object, list[Alike]] = {}
-    known: dict[Hardware, object] = {}
+    known: dict[object, object] = {}
     # Those that were looked at come first: the others are taken to be like one of them.
     pairs = zip(ordered, looks, strict=True)
     for alike, look in sorted(pairs, key=lambda pair: not pair[1].node):
