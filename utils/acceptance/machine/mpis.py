@@ -80,19 +80,16 @@ class Modules:
     title: str
 
 
-def find(environ: Mapping[str, str] = os.environ) -> Modules | None:
+def find() -> Modules | None:
     """Find the module system that this user's shell has been set up with; None without one."""
-    if command := environ.get("LMOD_CMD"):
+    if command := os.environ.get("LMOD_CMD"):
         return Modules(command, "lmod", "Lmod")
-    for command in (
-        environ.get("MODULES_CMD"),
-        shutil.which("modulecmd", path=environ.get("PATH")),
-    ):
+    known = shutil.which("modulecmd")
+    for command in (os.environ.get("MODULES_CMD"), known):
         if command and Path(command).is_file():
             # ReFrame calls `modulecmd` by this name, and requires 4.1.
-            new = _NEW.match(_run([command, "bash", "-V"]).err)
-            known = new and shutil.which("modulecmd", path=environ.get("PATH"))
-            return Modules(command, "envmod" if known else "", "Tcl modules")
+            new = known and _NEW.match(_run([command, "bash", "-V"]).err)
+            return Modules(command, "envmod" if new else "", "Tcl modules")
     return None
 
 
@@ -264,11 +261,10 @@ class Prepared:
     @functools.cached_property
     def mpi(self) -> InstalledMpi | None:
         """Return the MPI whose launcher comes first on PATH; None where nothing tells."""
-        for name in ("mpirun", "mpiexec"):
-            if program := self.program(name):
-                done = machine.run([str(program), "--version"], timeout=60, env=self.variables)
-                identity = identity_of(done.out) or identify(program.parent, self.variables)
-                return InstalledMpi(*identity, program.parent) if identity else None
+        if program := self.program("mpirun", "mpiexec"):
+            done = machine.run([str(program), "--version"], timeout=60, env=self.variables)
+            identity = identity_of(done.out) or identify(program.parent, self.variables)
+            return InstalledMpi(*identity, program.parent) if identity else None
         return None
 
     def program(self, *names: str) -> Path | None:

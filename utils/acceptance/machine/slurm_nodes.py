@@ -47,7 +47,6 @@ _AWAY = {
 }  # fmt: skip
 #: Those of a node that is kept for a reservation; a job of that reservation does get it.
 _KEPT = {"RESERVED", "MAINT", "MAINTENANCE"}
-_POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
 
 
 class SlurmFault(Fault):
@@ -77,16 +76,6 @@ class SlurmNode:
     memory: int = 0
     features: frozenset[str] = frozenset()
     partitions: frozenset[str] = frozenset()
-
-    @property
-    def idle(self) -> bool:
-        """Tell whether a job would start at once."""
-        return self.up and "IDLE" in self.states and not self.states & _POWERED_OFF
-
-    @property
-    def shared(self) -> bool:
-        """Tell whether a small job may start at once beside another one."""
-        return self.up and "MIXED" in self.states
 
     @property
     def text(self) -> str:

@@ -24,6 +24,8 @@ from acceptance.site.fabric_of_node import Fabric
 MAX_LOOKS = 8
 #: Seconds that a look at a node may wait until it starts; by then another user has the node.
 PATIENCE = 20
+#: Of nodes in these states a job would wait until they have started.
+_POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
 #: Words with which srun says that a job would have to wait, not that it may not run.
 _BUSY = ("busy", "Immediate execution", "temporarily", "timed out", "Zero Bytes")
 
@@ -46,8 +48,8 @@ class Cluster:
     @property
     def controllers(self) -> list[str]:
         """Return the hosts of its controllers."""
-        keys = (key for key in self.config if key.startswith("SlurmctldHost"))
-        hosts = (self.config.get(key, "") for key in (*keys, "ControlMachine"))
+        keys = ("SlurmctldHost", "ControlMachine")
+        hosts = (host for key, host in self.config.items() if key.startswith(keys))
         return [host.partition("(")[0] for host in hosts if host]
 
     @property
@@ -247,7 +249,9 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
 
 def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Fabric:
     """Look at a node of a partition, of these alike, through a short job."""
-    ready = [n for n in alike if n.idle] or [n for n in alike if n.shared]
+    awake = [node for node in alike if node.up and not node.states & _POWERED_OFF]
+    # Beside another job a small one may start at once, too.
+    ready = [node for state in ("IDLE", "MIXED") for node in awake if state in node.states]
     if not ready:
         return Fabric(asked=alike[0].name, fault="all such nodes were busy")
     node = ready[0]
@@ -266,16 +270,18 @@ def _named(
     for number, group in enumerate(groups, 1):
         nodes = sorted((node for alike, _ in group for node in alike), key=lambda node: node.name)
         fabric = group[0][1]
-        name, taken = plain, []
-        access: tuple[str, ...] = ()
-        if len(groups) > 1:
-            others = [node for node in everyone if node not in nodes]
-            suffix, access = _selection(nodes, others, number)
-            name = f"{plain}-{suffix}"
-        if fabric.node:
-            taken = [node.name for alike, look in group if not look.node for node in alike]
-        most = partition.most_nodes
-        yield Kind(name, partition.name, tuple(nodes), fabric, access, tuple(taken), most)
+        others = [node for node in everyone if node not in nodes]
+        suffix, access = _selection(nodes, others, number) if others else ("", ())
+        unseen = [alike for alike, look in group if fabric.node and not look.node]
+        yield Kind(
+            name=f"{plain}-{suffix}" if suffix else plain,
+            partition=partition.name,
+            nodes=tuple(nodes),
+            fabric=fabric,
+            access=access,
+            taken=tuple(node.name for alike in unseen for node in alike),
+            most=partition.most_nodes,
+        )
 
 
 def _selection(

@@ -142,10 +142,7 @@ def _paths(request: Request) -> tuple[Path, Path]:
         )
     files = (_SYSTEM.format(request.name), _PACKAGES.format(request.name))
     for root in dict.fromkeys([request.root, *request.workspace.systems]):
-        for name in files:
-            path = root / name
-            if not path.exists():
-                continue
+        for path in (root / name for name in files if (root / name).exists()):
             if root != request.root:
                 raise InitFault(f"{path} is a system of this name; choose another one")
             if not request.force:
@@ -211,13 +208,13 @@ def _with_names(kinds: list[Kind]) -> list[Kind]:
 
 def _on_nodes(search: MpiSearch, looks: list[Fabric]) -> MpiSearch:
     """Leave out MPIs that the nodes do not have."""
-    kept, others = [], list(search.others)
-    for mpi in search.mpis:
-        if _all_see(looks, mpi.launcher) is False:
-            others.append(f"{mpi.name} {mpi.version}, {mpi.origin}: the nodes do not have it")
-        else:
-            kept.append(mpi)
-    return MpiSearch(kept, others, search.module_system)
+    kept = [mpi for mpi in search.mpis if _all_see(looks, mpi.launcher) is not False]
+    lacking = [
+        f"{mpi.name} {mpi.version}, {mpi.origin}: the nodes do not have it"
+        for mpi in search.mpis
+        if mpi not in kept
+    ]
+    return replace(search, mpis=kept, others=[*search.others, *lacking])
 
 
 def _packages(plan: Plan, workspace: Workspace) -> str:
