@@ -19,7 +19,11 @@ from acceptance.machine import NODES, InstalledMpi, MpiSearch, plugin
 from acceptance.machine.slurm_nodes import SlurmNode
 from acceptance.site.cluster import Cluster, Kind, account
 
-_TEMPLATE = Path(__file__).with_name("system.py.j2")
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    trim_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
 #: Patterns of host names; a site with more kinds of name writes its own.
 _MAX_PATTERNS = 8
 _DIGITS = r"\d+"
@@ -95,14 +99,15 @@ class Plan:
         return min(self.request.nodes, len(kind.nodes), kind.most or len(kind.nodes))
 
 
+def render(template: str, **values: object) -> str:
+    """Return the text that a template of this folder makes of values."""
+    return _TEMPLATES.get_template(template).render(**values) + "\n"
+
+
 def text(plan: Plan) -> str:
     """Return the whole file, formatted as ruff does it."""
-    environment = jinja2.Environment(
-        trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
-    )
-    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
     own = (access, account, comment, entry, literal, mpi_entry, names_of, plugin, plural, processor)
-    return template.render(plan=plan, **{each.__name__: each for each in own})
+    return render("system.py.j2", plan=plan, **{each.__name__: each for each in own})
 
 
 def names_of(names: Iterable[str]) -> str:
