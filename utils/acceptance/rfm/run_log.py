@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core.errors import Fault
+from acceptance.rfm.check_files import check_files
 from acceptance.rfm.command_line import label_of, runs_checks
 
 #: The format of a line, and its expression; times are those of ISO 8601.
@@ -127,15 +128,11 @@ class LoggedRun:
         return label_of(self.arguments)
 
     @property
-    def check_path(self) -> list[Path]:
-        """Return the files and folders that ReFrame searched for checks."""
-        text = self.fields.get("check search path", "").removeprefix("(R) ").strip("'\"")
-        return [Path(part) for part in text.split(":") if part]
-
-    @property
-    def recursive(self) -> bool:
-        """Tell whether ReFrame descended into folders."""
-        return self.fields.get("check search path", "").startswith("(R)")
+    def check_files(self) -> list[Path]:
+        """Return the files with tests where ReFrame searched for checks."""
+        text = self.fields.get("check search path", "")
+        paths = text.removeprefix("(R) ").strip("'\"").split(":")
+        return check_files(map(Path, filter(None, paths)), recursive=text.startswith("(R)"))
 
     @property
     def system(self) -> str:
@@ -187,17 +184,13 @@ def newest(logs: Path, label: str) -> LoggedRun | None:
     return next((run for run in runs(logs) if run.label == label), None)
 
 
-def _match(line: str) -> re.Match[str] | None:
-    """Match a line; before the first one of a run may stand what a full disk has cut off."""
-    begins = _FIRST.finditer(line) if "[ReFrame Setup]" in line else ()
-    return LINE.match(line, max((found.start() for found in begins), default=0))
-
-
 def _invocations(text: str) -> list[LoggedRun]:
     found: list[LoggedRun] = []
     current: dict[int, LoggedRun] = {}
-    for line in text.splitlines():
-        matched = _match(_COLOUR.sub("", line))
+    for line in _COLOUR.sub("", text).splitlines():
+        # Before the first line of a run may stand what a full disk has cut off.
+        begins = _FIRST.finditer(line) if "[ReFrame Setup]" in line else ()
+        matched = LINE.match(line, max((found.start() for found in begins), default=0))
         if not matched:
             # A message of several lines: only those of warnings and errors are of interest.
             continue

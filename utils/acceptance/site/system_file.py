@@ -27,8 +27,6 @@ _TEMPLATES = jinja2.Environment(
 #: Patterns of host names; a site with more kinds of name writes its own.
 _MAX_PATTERNS = 8
 _DIGITS = r"\d+"
-#: Of a long list of names, how many are written.
-_NAMES = 4
 #: Open MPI refuses to run as root, as in a container, unless it is allowed twice.
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
@@ -106,13 +104,9 @@ def render(template: str, **values: object) -> str:
 
 def text(plan: Plan) -> str:
     """Return the whole file, formatted as ruff does it."""
-    own = (access, account, comment, entry, literal, mpi_entry, names_of, plugin, plural, processor)
+    own = (access, account, comment, entry, literal, mpi_entry, plugin, plural, processor,
+           shortened)  # fmt: skip
     return render("system.py.j2", plan=plan, **{each.__name__: each for each in own})
-
-
-def names_of(names: Iterable[str]) -> str:
-    """Return names of nodes, not more than a comment can have."""
-    return shortened(names, _NAMES)
 
 
 def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
