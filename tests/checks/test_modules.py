@@ -166,7 +166,7 @@ def test_modules_are_loaded_as_in_a_job(modular, monkeypatch):
     environment = {"modules": ["mpich/4.0"], "env_vars": variables, "modules_system": modular.kind}
     ready = prepared(environment)
     assert (ready.modules, ready.fault) == (("mpich/4.0",), ""), "without what it conflicts with"
-    assert ready.path.startswith(f"/with space:{modular.folder}/opt/prefixes/mpich")
+    assert ready.variables["PATH"].startswith(f"/with space:{modular.folder}/opt/prefixes/mpich")
     assert ready.mpi.name == "mpich"
     assert "its `env_vars`: " in prepared({"env_vars": [["PATH", '"']]}).fault
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.machine import mpis, plugin
+from acceptance.machine import externals, mpis, plugin
 
 
 def test_modules_as_red_hat_names_them_are_several_mpis(tmp_path):
@@ -47,7 +47,7 @@ def test_how_srun_starts_an_mpi(mpi, plugins, start):
     ],
 )
 def test_name_and_version(text, identity):
-    assert mpis.identity_of(text) == identity
+    assert externals.identity_of(text) == identity
 
 
 def test_modules_of_lmod_and_of_environment_modules(recorded):

@@ -123,11 +123,9 @@ def test_of_a_slurm_that_does_not_answer_what_is_known_counts(silent):
 def test_jobs_on_this_machine_take_the_cores_that_this_process_may_use(monkeypatch):
     monkeypatch.setattr(partition_size, "usable_cores", lambda: 4)
     monkeypatch.setattr(partition_size, "usable_memory", lambda: 2**30)
-    partition_size._of_this_machine.cache_clear()
     assert size_of(NOTHING, "local") == Size(1, 4, 2**30)
     assert size_of(NOTHING, "local", [], PROCESSOR) == Size(1, 4, 2**30)
     assert size_of(PartitionExtras(cores=6, memory=5), "local") == Size(1, 6, 5)
-    partition_size._of_this_machine.cache_clear()
 
 
 def test_of_another_scheduler_the_processor_is_known_or_nothing():
@@ -140,13 +138,10 @@ def sysfs(tmp_path):
     """Write a tree from (package, core) of CPU 0, 1, ..., what of them shares a core, `cpu.max`."""
 
     def write(*cpus, quota=None, threads=()):
-        for number, (package, core) in enumerate(cpus):
+        alike = [",".join(str(n) for n, cpu in enumerate(cpus) if cpu == each) for each in cpus]
+        for number, siblings in enumerate(threads or alike):
             topology = tmp_path / f"devices/system/cpu/cpu{number}/topology"
             topology.mkdir(parents=True)
-            (topology / "physical_package_id").write_text(f"{package}\n")
-            (topology / "core_id").write_text(f"{core}\n")
-        for number, siblings in enumerate(threads):
-            topology = tmp_path / f"devices/system/cpu/cpu{number}/topology"
             (topology / "thread_siblings_list").write_text(f"{siblings}\n")
         if quota is not None:
             (tmp_path / "fs/cgroup").mkdir(parents=True)
@@ -208,7 +203,7 @@ def test_cpus_without_topology_count_as_cores(tmp_path):
 
 def test_a_cpu_whose_files_cannot_be_read_counts_as_a_core(sysfs):
     tree = sysfs((0, 0), (0, 0), (0, 1))
-    unreadable = tree / "devices/system/cpu/cpu2/topology/core_id"
+    unreadable = tree / "devices/system/cpu/cpu2/topology/thread_siblings_list"
     unreadable.unlink()
     unreadable.mkdir()  # permissions do not stop root, a folder in place of a file does
     assert usable_cores(tree, {0, 1, 2}) == 2

@@ -30,6 +30,13 @@ from tests.places import PATIENCE, workspace
 IDENTITY = {"spack": "1.1.0", "spack_commit": "abc", "packages_commit": "def"}
 
 
+@pytest.fixture(autouse=True)
+def _own_variables(monkeypatch):
+    """Say nothing of a Spack in the environment."""
+    for name in ("SPACK_ROOT", "SPACK_PACKAGES", "SPACK_MIRROR", "ACCEPTANCE_BUILD"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def fake(tmp_path):
     """Make the files by which a Spack and its package repository are known."""
@@ -53,7 +60,7 @@ BUILDS = [
 
 @pytest.mark.parametrize(("system", "suite", "mpi"), BUILDS)
 def test_every_system_suite_and_mpi_gives_an_environment(system, suite, mpi, fake):
-    data = yaml.safe_load(compose_environment(suite, system, mpi, fake, {}))["spack"]
+    data = yaml.safe_load(compose_environment(suite, system, mpi, fake))["spack"]
     roots = yaml.safe_load((ROOT / f"spack-envs/suites/{suite}.yaml").read_text())["specs"]
     assert data["specs"] == [f"{spec} ^{mpi}" for spec in roots]
     assert all("@" in spec.split()[0] for spec in roots), "versions are pinned"
@@ -64,30 +71,32 @@ def test_every_system_suite_and_mpi_gives_an_environment(system, suite, mpi, fak
     assert "mirrors:" not in data
 
 
-def test_a_mirror_replaces_all_others(fake, tmp_path):
+def test_a_mirror_replaces_all_others(fake, tmp_path, monkeypatch):
     mirror = tmp_path / "mirror"
     mirror.mkdir()
-    text = compose_on_local(fake, {"SPACK_MIRROR": str(mirror)})
+    monkeypatch.setenv("SPACK_MIRROR", str(mirror))
+    text = compose_on_local(fake)
     assert yaml.safe_load(text)["spack"]["mirrors:"] == {
         "site": {"url": mirror.as_uri(), "source": True, "binary": False, "signed": False}
     }
     (mirror / "v3").mkdir()
-    text = compose_on_local(fake, {"SPACK_MIRROR": str(mirror)})
+    text = compose_on_local(fake)
     assert yaml.safe_load(text)["spack"]["mirrors:"]["site"]["binary"] is True
 
 
-def compose_on_local(fake, environ):
+def compose_on_local(fake):
     """Compose for koop2008, which needs nothing of this machine."""
-    return compose_environment("imb", "koop2008", mpis_of("koop2008")[0], fake, environ)
+    return compose_environment("imb", "koop2008", mpis_of("koop2008")[0], fake)
 
 
-def test_a_mirror_that_is_not_there_is_named(fake):
+def test_a_mirror_that_is_not_there_is_named(fake, monkeypatch):
+    monkeypatch.setenv("SPACK_MIRROR", "/nowhere")
     with pytest.raises(SpackFault, match="SPACK_MIRROR=/nowhere: no such folder"):
-        compose_on_local(fake, {"SPACK_MIRROR": "/nowhere"})
+        compose_on_local(fake)
 
 
 def test_checksums_are_never_turned_off(fake):
-    settings = yaml.safe_load(compose_on_local(fake, {}))["spack"]
+    settings = yaml.safe_load(compose_on_local(fake))["spack"]
     assert "checksum" not in settings["config"]
     for path in (ROOT / "checks").glob("*.py"):
         assert "no-checksum" not in path.read_text()
@@ -103,7 +112,7 @@ def test_checksums_are_never_turned_off(fake):
 )
 def test_a_missing_part_is_named(fake, suite, system, mpi, words):
     with pytest.raises(SpackFault, match=words):
-        compose_environment(suite, system, mpi, fake, {})
+        compose_environment(suite, system, mpi, fake)
 
 
 def test_the_lock_lives_as_long_as_its_environment(fake):
@@ -130,18 +139,22 @@ def test_several_runs_may_ask_for_one_environment_at_once(fake):
     assert sorted(path.name for path in folder.iterdir()) == ["spack.lock", "spack.yaml"]
 
 
-def test_spack_is_found_in_the_order_of_the_readme(fake, tmp_path):
-    assert Spack.find(fake.workspace, {"PATH": ""}, tmp_path / "nobody") is None
-    assert Spack.find(fake.workspace, {"PATH": ""}, tmp_path) == fake
+def test_spack_is_found_in_the_order_of_the_readme(fake, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    assert Spack.find(fake.workspace) is None
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Spack.find(fake.workspace) == fake
     other = Spack(tmp_path / "other", None, fake.workspace)
     (other.root / "bin").mkdir(parents=True)
     (other.root / "bin/spack").write_text("#!/bin/sh\n")
     (other.root / "bin/spack").chmod(0o755)
-    on_path = {"PATH": str(other.root / "bin")}
-    assert Spack.find(fake.workspace, on_path, tmp_path) == other
-    assert Spack.find(fake.workspace, {**on_path, "SPACK_ROOT": str(fake.root)}, tmp_path) == fake
-    named = {**on_path, "SPACK_PACKAGES": str(fake.packages)}
-    assert Spack.find(fake.workspace, named, tmp_path).packages == fake.packages
+    monkeypatch.setenv("PATH", str(other.root / "bin"))
+    assert Spack.find(fake.workspace) == other
+    monkeypatch.setenv("SPACK_PACKAGES", str(fake.packages))
+    assert Spack.find(fake.workspace).packages == fake.packages
+    monkeypatch.setenv("SPACK_ROOT", str(fake.root))
+    assert Spack.find(fake.workspace) == fake
 
 
 def test_spack_is_kept_apart_from_the_users_own(fake):
@@ -231,32 +244,33 @@ def test_on_local_there_is_what_is_built_and_what_is_asked_for(fake, monkeypatch
     assert features_on_local("mpich", fake.workspace) == ["spack", "mpi", "hpcc", "imb"]
 
 
-def test_a_cluster_builds_unasked():
-    assert may_build("osu", "mycluster", {})
-    assert not may_build("osu", "local", {})
-    assert may_build("osu", "local", {"ACCEPTANCE_BUILD": "imb,osu"})
+def test_a_cluster_builds_unasked(monkeypatch):
+    assert may_build("osu", "mycluster")
+    assert not may_build("osu", "local")
+    monkeypatch.setenv("ACCEPTANCE_BUILD", "imb,osu")
+    assert may_build("osu", "local")
 
 
-def test_what_is_not_built_is_said_with_the_command_that_builds_it(fake, tmp_path):
+def test_what_is_not_built_is_said_with_the_command_that_builds_it(fake, tmp_path, monkeypatch):
     have_built(fake, "local-osu-openmpi")
     have_built(fake, "local-patterns-openmpi-0123abcd")
-    mirror = {"SPACK_MIRROR": str(tmp_path)}
-    assert lines_on_builds(["openmpi"], fake, mirror) == [
+    monkeypatch.setenv("SPACK_MIRROR", str(tmp_path))
+    assert lines_on_builds(["openmpi"], fake) == [
         "not built: hpcc (openmpi), imb (openmpi), npb (openmpi); Spack builds them in about "
         "3 min (3 builds) with: make run ACCEPTANCE_BUILD=hpcc,imb,npb"
     ]
-    asked = {**mirror, "ACCEPTANCE_BUILD": "hpcc,imb,npb"}
-    assert lines_on_builds(["openmpi"], fake, asked) == []
+    monkeypatch.setenv("ACCEPTANCE_BUILD", "hpcc,imb,npb")
+    assert lines_on_builds(["openmpi"], fake) == []
 
 
 def test_a_spack_that_reaches_no_source_is_told(fake, monkeypatch):
     monkeypatch.setattr(spack, "PUBLIC", "http://127.0.0.1:1/")
-    asked = {"ACCEPTANCE_BUILD": ",".join(SUITES)}
-    (line,) = lines_on_builds(["openmpi"], fake, asked)
+    monkeypatch.setenv("ACCEPTANCE_BUILD", ",".join(SUITES))
+    (line,) = lines_on_builds(["openmpi"], fake)
     assert line.startswith("Spack reaches no source, and can build none of what is missing: ")
     for suite in SUITES:
         have_built(fake, f"local-{suite}-openmpi")
-    assert lines_on_builds(["openmpi"], fake, {}) == []
+    assert lines_on_builds(["openmpi"], fake) == []
 
 
 def test_make_spack_without_a_network_says_so_in_one_line(tmp_path, monkeypatch):
@@ -275,8 +289,8 @@ def test_an_mpi_of_debian_gets_a_prefix_of_its_own(tmp_path):
         (root / "bin" / name).write_text("#!/bin/sh\necho 'MPICH Version:    4.0.2'\n")
         (root / "bin" / name).chmod(0o755)
     assert externals.mpi_names(root) == ["mpich"]
-    assert externals.mpi_versions(root) == {"mpich": "4.0.2"}
     prefix = externals.prefix_of("mpich", tmp_path / "prefix", root)
+    assert externals.identify(prefix / "bin") == ("mpich", "4.0.2")
     assert (prefix / "bin/mpicc").resolve() == root / "bin/mpicc.mpich"
     assert not (prefix / "bin/mpif90").is_symlink(), "nothing points to what is not there"
 

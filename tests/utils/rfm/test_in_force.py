@@ -1,5 +1,6 @@
 """Whether what runs leave is found afterwards, from what ReFrame makes of its configuration."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,22 @@ STREAM = {**LOG, "type": "stream", "name": "stdout"}
 NAME = f"name our fragment as the last file: -C {FRAGMENT}"
 
 
+@pytest.fixture(autouse=True)
+def _own_variables(monkeypatch):
+    """Let no variable name a configuration, or say where results go."""
+    for name in [name for name in os.environ if name.startswith("RFM_")]:
+        monkeypatch.delenv(name)
+
+
 def answer(**changes):
     """Return what ReFrame says of a configuration with the fragment, but for some changes."""
     return {"storage": STORAGE, "log": [STREAM, LOG], "level": "undefined", **changes}
 
 
-def test_what_the_fragment_adds_is_found():
-    assert unrecorded(answer(), SITE, {}) == ("", "")
-    assert unrecorded(answer(), SITE, {"RFM_ENABLE_RESULTS_STORAGE": "y"}) == ("", "")
+def test_what_the_fragment_adds_is_found(monkeypatch):
+    assert unrecorded(answer(), SITE) == ("", "")
+    monkeypatch.setenv("RFM_ENABLE_RESULTS_STORAGE", "y")
+    assert unrecorded(answer(), SITE) == ("", "")
 
 
 OFF = {**STORAGE, "enable": False}
@@ -48,9 +57,11 @@ VARIABLE = {"RFM_SQLITE_DB_FILE": "/tmp/other.db"}
         ({"level": "error"}, {}, "let the level of its `logging` be info instead of error"),
     ],
 )
-def test_what_is_not_found_is_said_with_its_remedy(changes, env, remedy):
+def test_what_is_not_found_is_said_with_its_remedy(changes, env, remedy, monkeypatch):
     fault = "/site/site.py: keeps no log and results in /site/var"
-    assert unrecorded(answer(**changes), SITE, env) == (fault, remedy)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    assert unrecorded(answer(**changes), SITE) == (fault, remedy)
 
 
 def test_nothing_is_read_of_a_workspace_whose_runs_are_not_found():
@@ -65,10 +76,12 @@ def test_the_clone_with_systems_of_a_site_needs_no_answer(tmp_path, monkeypatch)
     site = tmp_path / "site.py"
     site.write_text("site_configuration = {'systems': [], 'environments': []}")
     own = str(ROOT / "config/settings.py")
-    for env in ({}, {"RFM_CONFIG_FILES": own}, {"RFM_CONFIG_FILES": f"{own}:{site}"}):
-        assert workspace(env=env).unrecorded == ""
-    assert workspace([own, str(site)], env={}).config_files == (Path(own), site)
-    assert workspace([str(site)], places=False, env={}).config_files == (site,)
+    assert workspace([own, str(site)]).config_files == (Path(own), site)
+    assert workspace([str(site)], places=False).config_files == (site,)
+    assert workspace().config_files == (Path(own),)
+    for files in (own, f"{own}:{site}"):
+        monkeypatch.setenv("RFM_CONFIG_FILES", files)
+        assert workspace().unrecorded == ""
 
 
 def test_a_command_executes_each_file_once(tmp_path):
@@ -76,6 +89,6 @@ def test_a_command_executes_each_file_once(tmp_path):
     told = tmp_path / "told"
     path = tmp_path / "site.py"
     path.write_text(f"open({str(told)!r}, 'a').write('.')\nsite_configuration = {{}}\n")
-    here = workspace([str(ROOT / "config/settings.py"), str(path)], env={})
+    here = workspace([str(ROOT / "config/settings.py"), str(path)])
     assert configuration.load(here.config_files) == configuration.load(here.config_files)
     assert told.read_text() == "."

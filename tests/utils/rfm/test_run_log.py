@@ -33,3 +33,20 @@ def test_a_line_that_was_cut_off_does_not_hide_the_next_run(tmp_path, left, zero
 )
 def test_a_run_has_come_to_its_end_once_its_results_are_stored(changes, ended):
     assert run_log.LoggedRun("t", 1, **changes).ended == ended
+
+
+@pytest.mark.parametrize(
+    ("options", "filters"),
+    [
+        ("-n Ping", ["-n Ping"]),
+        ("-nPing --exclude=Pong -r", ["-nPing", "--exclude=Pong"]),
+        ("--name 'Ping Pong' --failed -S name=-n", ["--name 'Ping Pong'", "--failed"]),
+        ("--restore-session=a.json --mode=maintenance", ["--restore-session=a.json",
+                                                         "--mode=maintenance"]),
+        ("--mode nightly -v --system a:b --max-retries 2 --tagged", []),
+        ("--mode maintenance --cpu-only", ["--mode maintenance", "--cpu-only"]),
+    ],
+)  # fmt: skip
+def test_options_that_narrow_the_selection(options, filters):
+    run = run_log.LoggedRun("t", 1, {"command": repr(f"reframe -c checks {options}")})
+    assert run.filters == filters

@@ -64,6 +64,13 @@ def run(
     return Done(done.stdout, done.stderr, done.returncode, fault)
 
 
+def read_text(path: Path) -> str:
+    """Return the text of a file; empty where it cannot be read."""
+    with suppress(OSError, UnicodeDecodeError):
+        return path.read_text(encoding="utf-8")
+    return ""
+
+
 def boot() -> str:
     """Return which start of which machine this is, and in which namespace processes count."""
     with suppress(OSError):

@@ -1,4 +1,13 @@
-"""Compilers, MPIs and libraries that this machine has, as Spack externals."""
+"""Compilers, MPIs and libraries that this machine has, as Spack externals.
+
+MPIs tell their names and versions like this::
+
+    Open MPI v4.1.4                                   ompi_info --version
+    mpirun (Open MPI) 4.1.6                           mpirun --version, of Open MPI
+    MPICH Version:          4.0.2                     mpichversion
+    MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022     mpiname -a
+    Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307   mpirun --version, of Intel's
+"""
 
 import contextlib
 import os
@@ -12,12 +21,25 @@ from typing import Any
 from acceptance.core import machine
 from acceptance.suites import SUITES
 
-#: MPI of Debian's packages -> a program that tells its version, and the pattern of that.
-_DEBIAN_MPI = {
-    "openmpi": (("ompi_info", "--version"), r"v([\d.]+)"),
-    "mpich": (("mpichversion",), r"Version:\s*([\d.]+)"),
-}
-#: Programs of an MPI that have its name nowhere in theirs.
+#: Beginning of a line -> MPI, as `extras["mpi"]` names it. A version follows.
+_LINES = (
+    (re.compile(r"Open MPI v(\S+)"), "openmpi"),
+    (re.compile(r"\S+ \(Open MPI\) (\S+)"), "openmpi"),
+    (re.compile(r"MVAPICH2?(?: Version:)?\s+(\d\S*)"), "mvapich2"),
+    (re.compile(r"MPICH Version:\s+(\S+)"), "mpich"),
+    (re.compile(r"Intel\(R\) MPI Library .*Version (\S+)"), "intel-mpi"),
+)
+#: The MPIs that can be told apart.
+NAMES = {name for _, name in _LINES}
+#: Programs that tell of an MPI, the surest first: MVAPICH2 has some of MPICH's, too.
+_TELLERS = (
+    ("mpiname", "-a"),
+    ("ompi_info", "--version"),
+    ("mpichversion",),
+    ("mpirun", "--version"),
+    ("mpiexec", "--version"),
+)
+#: MPI of Debian's packages -> its programs that have its name nowhere in theirs.
 _HELPERS = {
     "openmpi": ("orterun", "orted", "ompi_info"),
     "mpich": ("hydra_pmi_proxy", "hydra_nameserver", "hydra_persist", "mpiexec.hydra",
@@ -59,19 +81,29 @@ def mpi_names(root: Path = Path("/usr")) -> list[str]:
     programs = ("mpicc", "mpirun")
     return [
         name
-        for name in _DEBIAN_MPI
+        for name in _HELPERS
         if all((root / "bin" / f"{program}.{name}").exists() for program in programs)
     ]
 
 
-def mpi_versions(root: Path = Path("/usr")) -> dict[str, str]:
-    """Return the MPIs that Debian's packages have put into `root`, and their versions."""
-    versions = {}
-    for name in mpi_names(root):
-        (program, *options), pattern = _DEBIAN_MPI[name]
-        if version := _version([str(root / "bin" / program), *options], pattern):
-            versions[name] = version
-    return versions
+def identity_of(text: str) -> tuple[str, str] | None:
+    """Return the MPI that a program says it belongs to, and its version; None if it says none."""
+    for line in text.splitlines():
+        for pattern, name in _LINES:
+            if match := pattern.match(line.strip()):
+                return name, match[1].rstrip(",")
+    return None
+
+
+def identify(programs: Path, variables: Mapping[str, str] = os.environ) -> tuple[str, str] | None:
+    """Return name and version of the MPI whose programs are in a folder; None if none says so."""
+    for program, *options in _TELLERS:
+        if (programs / program).is_file():
+            command = [str(programs / program), *options]
+            done = machine.run(command, timeout=60, env={**variables, "LC_ALL": "C"})
+            if identity := identity_of(done.out):
+                return identity
+    return None
 
 
 def prefix_of(name: str, prefixes: Path, root: Path = Path("/usr")) -> Path:
@@ -108,10 +140,12 @@ def externals(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Any]:
             packages[language] = {"require": version}
     if version := _version(["make", "--version"], r"GNU Make ([\d.]+)"):
         packages["gmake"] = _external(f"gmake@{version}", root)
-    for name, version in mpi_versions(root).items():
-        packages[name] = _external(f"{name}@{version}", prefix_of(name, prefixes, root))
-    if blas := _openblas(prefixes, root):
-        packages["openblas"] = blas
+    for name in mpi_names(root):
+        prefix = prefix_of(name, prefixes, root)
+        if identity := identify(prefix / "bin"):
+            packages[name] = _external("@".join(identity), prefix)
+    if has_openblas(root):
+        packages["openblas"] = _openblas(prefixes / "openblas", root)
         packages |= {name: {"require": "openblas"} for name in ("blas", "lapack")}
     return packages
 
@@ -122,14 +156,14 @@ def _external(spec: str, prefix: Path) -> dict[str, Any]:
 
 def _gcc() -> dict[str, Any] | None:
     programs = {"c": "gcc", "cxx": "g++", "fortran": "gfortran"}
-    paths = {language: shutil.which(program) for language, program in programs.items()}
+    found = {language: shutil.which(program) for language, program in programs.items()}
+    paths = {language: path for language, path in found.items() if path}
     version = _version(["gcc", "-dumpfullversion"], r"([\d.]+)")
-    if not version or not paths["c"]:
+    if not version or "c" not in paths:
         return None
-    present = {language: path for language, path in paths.items() if path}
-    languages = ",".join({"c": "c", "cxx": "c++", "fortran": "fortran"}[word] for word in present)
+    languages = ",".join(paths).replace("cxx", "c++")
     gcc = _external(f"gcc@{version} languages='{languages}'", Path(paths["c"]).parent.parent)
-    gcc["externals"][0]["extra_attributes"] = {"compilers": present}
+    gcc["externals"][0]["extra_attributes"] = {"compilers": paths}
     return gcc
 
 
@@ -144,14 +178,11 @@ def _folders_of_openblas(root: Path) -> tuple[Path, Path]:
     return root / "lib" / place, root / "include" / place
 
 
-def _openblas(prefixes: Path, root: Path) -> dict[str, Any] | None:
-    if not has_openblas(root):
-        return None
+def _openblas(prefix: Path, root: Path) -> dict[str, Any]:
     library, header = _folders_of_openblas(root)
     config = (header / "openblas_config.h").read_text(errors="replace")
     line = re.search(r"OPENBLAS_VERSION \" OpenBLAS ([\d.]+)", config)
     version = line[1].rstrip(".") if line else "0.3"
-    prefix = prefixes / "openblas"
     _make_links(prefix, {"lib": library, "include": header})
     return _external(f"openblas@{version}", prefix)
 

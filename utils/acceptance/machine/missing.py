@@ -8,7 +8,6 @@ Environments are dictionaries as ReFrame's configuration has them: `name`, `feat
 import contextlib
 import functools
 import os
-import re
 import shutil
 import tarfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -18,7 +17,8 @@ from typing import Any
 from msgspec import Struct
 
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
-from acceptance.machine import externals, mpis, placement
+from acceptance.core.text import natural
+from acceptance.machine import externals, placement
 from acceptance.machine.mpis import loads_modules, prepared
 from acceptance.machine.partition_size import Size
 from acceptance.machine.placement import PlacementFault
@@ -74,12 +74,9 @@ def _kept(workspace: Workspace) -> dict[str, str]:
         path for folder in (*folders, workspace.spack / "sources") for path in folder.glob(_KEPT)
     )
     firsts = ((next(_members(path), "").split("/")[0], path) for path in paths)
-    archives = sorted(
-        ([*map(int, re.findall(r"\d+", first))], first, path) for first, path in firsts
-    )
     return {
         suite: str(path)
-        for _, first, path in archives
+        for first, path in sorted(firsts, key=lambda each: (natural(each[0]), each[1]))
         for suite, (_, begin) in _SOURCES.items()
         if first.startswith(begin)
     }
@@ -327,7 +324,7 @@ def _other_mpi(environment: Environment) -> str:
     Where no launcher of an MPI starts the ranks, one that was on PATH before says nothing.
     """
     stated, mpi = mpi_of(environment), prepared(environment).mpi
-    if stated not in mpis.NAMES or not mpi or mpi.name == stated:
+    if stated not in externals.NAMES or not mpi or mpi.name == stated:
         return ""
     launchers = (layer.get("launcher", "") for layer in environment.get("before", ()))
     before = os.environ.get("PATH", "").split(":")

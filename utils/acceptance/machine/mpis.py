@@ -1,13 +1,5 @@
 """The MPIs of a machine: of its modules, on PATH, of Debian, of Spack; one of each kind.
 
-They tell their names and versions like this::
-
-    Open MPI v4.1.4                                   ompi_info --version
-    mpirun (Open MPI) 4.1.6                           mpirun --version, of Open MPI
-    MPICH Version:          4.0.2                     mpichversion
-    MVAPICH2 2.3.7 Wed March 02 22:00:00 EST 2022     mpiname -a
-    Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 20230307   mpirun --version, of Intel's
-
 Modules, and MPIs among them, are those of Lmod, or of Environment Modules (Tcl). What modules and
 variables of an environment make is found out in a shell of its own, as in a job.
 """
@@ -15,28 +7,19 @@ variables of an environment make is found out in a shell of its own, as in a job
 import functools
 import os
 import re
-import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from acceptance.core import machine
 from acceptance.core.text import clipped, one_line
 from acceptance.machine import externals
+from acceptance.machine.externals import identify, identity_of
 from acceptance.machine.spack import Spack
 
-#: Beginning of a line -> MPI, as `extras["mpi"]` names it. A version follows.
-_LINES = (
-    (re.compile(r"Open MPI v(\S+)"), "openmpi"),
-    (re.compile(r"\S+ \(Open MPI\) (\S+)"), "openmpi"),
-    (re.compile(r"MVAPICH2?(?: Version:)?\s+(\d\S*)"), "mvapich2"),
-    (re.compile(r"MPICH Version:\s+(\S+)"), "mpich"),
-    (re.compile(r"Intel\(R\) MPI Library .*Version (\S+)"), "intel-mpi"),
-)
-#: The MPIs that can be told apart.
-NAMES = {name for _, name in _LINES}
 #: Beginning of a part of a module's name -> MPI.
 _NAMES = (
     ("openmpi", "openmpi"),
@@ -46,15 +29,6 @@ _NAMES = (
     # As oneAPI's own modules are called.
     ("mpi", "intel-mpi"),
 )
-
-
-def identity_of(text: str) -> tuple[str, str] | None:
-    """Return the MPI that a program says it belongs to, and its version; None if it says none."""
-    for line in text.splitlines():
-        for pattern, name in _LINES:
-            if match := pattern.match(line.strip()):
-                return name, match[1].rstrip(",")
-    return None
 
 
 def modules(text: str) -> list[tuple[str, bool]]:
@@ -86,6 +60,8 @@ def mpi_of(module: str) -> str | None:
 PATIENCE = 60
 #: How many modules of MPIs are loaded to look at them; each takes a second or so.
 MAX_LOADED = 12
+#: What `modulecmd -V` says of 4.1 and newer.
+_NEW = re.compile(r"\s*Modules\s+Release\s+(4\.[1-9]|[5-9]|\d\d)")
 #: Pagers and colours are for people.
 PLAIN = {
     "LMOD_PAGER": "none",
@@ -104,19 +80,16 @@ class Modules:
     title: str
 
 
-def find(environ: Mapping[str, str] = os.environ) -> Modules | None:
+def find() -> Modules | None:
     """Find the module system that this user's shell has been set up with; None without one."""
-    if command := environ.get("LMOD_CMD"):
+    if command := os.environ.get("LMOD_CMD"):
         return Modules(command, "lmod", "Lmod")
-    for command in (
-        environ.get("MODULES_CMD"),
-        shutil.which("modulecmd", path=environ.get("PATH")),
-    ):
+    known = shutil.which("modulecmd")
+    for command in (os.environ.get("MODULES_CMD"), known):
         if command and Path(command).is_file():
             # ReFrame calls `modulecmd` by this name, and requires 4.1.
-            version = _run([command, "bash", "-V"]).err
-            known = shutil.which("modulecmd", path=environ.get("PATH"))
-            return Modules(command, "envmod" if known and _is_new(version) else "", "Tcl modules")
+            new = known and _NEW.match(_run([command, "bash", "-V"]).err)
+            return Modules(command, "envmod" if new else "", "Tcl modules")
     return None
 
 
@@ -148,26 +121,12 @@ def load(system: Modules, module: str) -> Path | None:
     return program.parent
 
 
-def _is_new(version: str) -> bool:
-    """Tell whether `modulecmd -V` says `Modules Release 4.1` or newer."""
-    numbers = re.match(r"\s*Modules\s+Release\s+(\d+)\.(\d+)", version)
-    return numbers is not None and (int(numbers[1]), int(numbers[2])) >= (4, 1)
-
-
 def _run(command: list[str]) -> machine.Done:
     return machine.run(command, PATIENCE, env={**os.environ, **PLAIN})
 
 
 #: Programs that are there where an MPI is.
 _STARTERS = ("mpicc", "mpirun", "mpiexec")
-#: Programs that tell of an MPI, the surest first: MVAPICH2 has some of MPICH's, too.
-_TELLERS = (
-    ("mpiname", "-a"),
-    ("ompi_info", "--version"),
-    ("mpichversion",),
-    ("mpirun", "--version"),
-    ("mpiexec", "--version"),
-)
 #: MPI -> plugins of srun that start it, the best first; a version may follow (pmix_v4).
 _STARTS = {
     "openmpi": ("pmix", "pmi2"),
@@ -175,14 +134,8 @@ _STARTS = {
     "mvapich2": ("pmi2", "pmix"),
     "intel-mpi": ("pmi2", "pmix"),
 }
-#: Spack's packages, and the MPI that each is.
-_PACKAGES = {
-    "openmpi": "openmpi",
-    "mpich": "mpich",
-    "mvapich2": "mvapich2",
-    "mvapich": "mvapich2",
-    "intel-oneapi-mpi": "intel-mpi",
-}
+#: Spack's packages of these MPIs.
+_PACKAGES = ("openmpi", "mpich", "mvapich2", "mvapich", "intel-oneapi-mpi")
 
 
 @dataclass(frozen=True)
@@ -226,20 +179,18 @@ class MpiSearch:
     others: list[str] = field(default_factory=list)
     module_system: Modules | None = None
 
-    def add(self, mpi: InstalledMpi) -> None:
-        """Take the first of each kind: a suite is built with one of them."""
+    def look_into(self, programs: Path, origin: str, module: str = "") -> None:
+        """Take the MPI whose programs are in a folder, if it is the first of its kind."""
+        identity = identify(programs)
+        if not identity:
+            self.others.append(f"{origin}: no MPI that is known here")
+            return
+        mpi = InstalledMpi(*identity, programs, origin, module)
         same = [known for known in self.mpis if known.name == mpi.name]
         if not same:
             self.mpis.append(mpi)
         elif all(known.prefix.resolve() != mpi.prefix.resolve() for known in same):
             self.others.append(f"{mpi.name} {mpi.version}: {mpi.origin}")
-
-    def look_into(self, programs: Path, origin: str, module: str = "") -> None:
-        """Take the MPI whose programs are in a folder."""
-        if identity := _identify(programs):
-            self.add(InstalledMpi(*identity, programs, origin, module))
-        else:
-            self.others.append(f"{origin}: no MPI that is known here")
 
 
 def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
@@ -256,29 +207,17 @@ def find_mpis(prefixes: Path, spack: Spack | None) -> MpiSearch:
             else:
                 search.others.append(f"module {name}: brings no MPI, or does not load by itself")
         search.others += [f"module {name}: not looked at" for name in names[MAX_LOADED:]]
-    debian = externals.mpi_versions()
+    debian = externals.mpi_names()
     for name in ("mpirun", "mpiexec"):
         path = shutil.which(name)
         # In /usr/bin several MPIs share one prefix, which Spack cannot use.
         if path and not (debian and Path(path).parent == Path("/usr/bin")):
             search.look_into(Path(path).parent, f"{name} on PATH")
-    for name, version in debian.items():
-        programs = externals.prefix_of(name, prefixes) / "bin"
-        search.add(InstalledMpi(name, version, programs, "Debian's packages"))
-    for installed in _installed(spack) if spack else ():
-        search.add(installed)
+    for name in debian:
+        search.look_into(externals.prefix_of(name, prefixes) / "bin", "Debian's packages")
+    for prefix in _installed(spack) if spack else ():
+        search.look_into(prefix / "bin", "installed by Spack")
     return search
-
-
-def _identify(programs: Path, variables: Mapping[str, str] = os.environ) -> tuple[str, str] | None:
-    """Return name and version of the MPI whose programs are in a folder; None if none says so."""
-    for program, *options in _TELLERS:
-        if (programs / program).is_file():
-            command = [str(programs / program), *options]
-            done = machine.run(command, timeout=60, env={**variables, "LC_ALL": "C"})
-            if identity := identity_of(done.out):
-                return identity
-    return None
 
 
 def plugin(mpi: str, plugins: Sequence[str]) -> str:
@@ -291,16 +230,11 @@ def plugin(mpi: str, plugins: Sequence[str]) -> str:
     return ""
 
 
-def _installed(spack: Spack) -> list[InstalledMpi]:
+def _installed(spack: Spack) -> list[Path]:
     """Return the MPIs that a Spack has installed for its user, whose configuration counts here."""
-    form = "--format={name} {version} {prefix}"
-    done = machine.run([str(spack.program), "find", form, *_PACKAGES], timeout=120)
-    rows = [line.split(maxsplit=2) for line in done.out.splitlines()]
-    return [
-        InstalledMpi(_PACKAGES[row[0]], row[1], Path(row[2]) / "bin", "installed by Spack")
-        for row in rows
-        if len(row) == 3 and row[0] in _PACKAGES and Path(row[2]).is_dir()
-    ]
+    find = [str(spack.program), "find", "--format={prefix}", *_PACKAGES]
+    lines = machine.run(find, timeout=120).out.splitlines()
+    return [Path(line) for line in lines if Path(line).is_dir()]
 
 
 #: Characters of what a module system says of a failure.
@@ -309,27 +243,8 @@ _SAID = 300
 _MARK = "== module "
 #: What decides, of the variables around, how modules are loaded: what is cached is so for these.
 _AROUND = ("PATH", "MODULEPATH", "LOADEDMODULES", "LMOD_CMD", "MODULESHOME")
-#: A step is refused where the command fails, or where what it prints for the shell does. A module
-#: that conflicts with loaded ones is loaded without them, as ReFrame does it in a job.
-_FUNCTIONS = """
-ask() {
-    local text status
-    text=$("$command" bash "$@"); status=$?
-    eval "$text" >/dev/null && [ "$status" = 0 ]
-}
-unload_conflicts() {
-    local words word
-    words=$("$command" bash show "$1" 2>&1 | command -p sed -n "s/^ *conflict[^[:alnum:]]*//p")
-    for word in $words; do
-        word=${word%%[\\"\\')]*}
-        case :$LOADEDMODULES: in *:"$word"[:/]*) ask unload "$word" 2>/dev/null ;; esac
-    done
-}
-load() {
-    [ -z "$2" ] || ask use "$2" || exit 3
-    ask load "$1" 2>/dev/null || { unload_conflicts "$1"; ask load "$1" || exit 3; }
-}
-"""
+#: Takes the steps of a job.
+_PREPARE = Path(__file__).with_name("prepare.sh")
 
 
 @dataclass(frozen=True)
@@ -343,24 +258,19 @@ class Prepared:
     modules: tuple[str, ...] = ()
     fault: str = ""
 
-    @property
-    def path(self) -> str:
-        """Return PATH."""
-        return self.variables.get("PATH", os.defpath)
-
     @functools.cached_property
     def mpi(self) -> InstalledMpi | None:
         """Return the MPI whose launcher comes first on PATH; None where nothing tells."""
-        for name in ("mpirun", "mpiexec"):
-            if program := self.program(name):
-                done = machine.run([str(program), "--version"], timeout=60, env=self.variables)
-                identity = identity_of(done.out) or _identify(program.parent, self.variables)
-                return InstalledMpi(*identity, program.parent) if identity else None
+        if program := self.program("mpirun", "mpiexec"):
+            done = machine.run([str(program), "--version"], timeout=60, env=self.variables)
+            identity = identity_of(done.out) or identify(program.parent, self.variables)
+            return InstalledMpi(*identity, program.parent) if identity else None
         return None
 
     def program(self, *names: str) -> Path | None:
         """Return the first of these names that is on PATH."""
-        paths = (shutil.which(name, path=self.path) for name in names)
+        path = self.variables.get("PATH", os.defpath)
+        paths = (shutil.which(name, path=path) for name in names)
         return next((Path(path).absolute() for path in paths if path), None)
 
 
@@ -412,7 +322,7 @@ def _in_shell(command: str, steps: tuple[Step, ...]) -> Prepared:
     """Take steps in a shell of its own, modules with a `command`; return what that makes."""
     if not steps:
         return Prepared(dict(os.environ))
-    shell = ["/bin/bash", "-c", _script(steps), "prepare", command]
+    shell = ["/bin/bash", str(_PREPARE), command, *chain.from_iterable(steps)]
     done = machine.run(shell, PATIENCE, env={**os.environ, **PLAIN})
     if done.status != 0:
         fault = _said(done) if _MARK in done.err else f"its `env_vars`: {done.fault}"
@@ -439,20 +349,6 @@ def _command(kind: str) -> tuple[str, str]:
         return "", f"nothing here looks at what the modules system {kind} loads"
     found = shutil.which(command) if command else None
     return (found, "") if found else ("", f"{lacking}, for the modules system {kind}; {title}")
-
-
-def _script(steps: tuple[Step, ...]) -> str:
-    """Return the commands, which print all variables at the end."""
-    lines = ["command=$1", _FUNCTIONS]
-    for kind, name, value in steps:
-        if kind == "export":
-            # As ReFrame writes it into a job.
-            lines.append(f"export {name}={value}")
-            continue
-        lines.append(f"printf '%s\\n' {shlex.quote(_MARK + name)} >&2")
-        words = f"load {shlex.quote(name)} {shlex.quote(value)}"
-        lines.append(words if kind == "load" else f"ask restore {shlex.quote(name)} || exit 3")
-    return "\n".join([*lines, "command -p env -0"])
 
 
 def _said(done: machine.Done) -> str:

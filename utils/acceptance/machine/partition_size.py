@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from acceptance.core import machine
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.text import shortened
 from acceptance.core.words import mismatch
@@ -35,8 +36,11 @@ def usable_cores(sysfs: Path = Path("/sys"), cpus: set[int] | None = None) -> in
     `core_id` may come again on each die of a package) and cgroup v2's `cpu.max`.
     """
     mask = os.sched_getaffinity(0) if cpus is None else cpus
-    cores = {_core(sysfs / f"devices/system/cpu/cpu{cpu}/topology") or str(cpu) for cpu in mask}
-    return max(1, min(len(cores), _quota(sysfs) or len(cores)))
+    topology = "devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    cores = {machine.read_text(sysfs / topology.format(cpu)) or cpu for cpu in mask}
+    limit = re.match(r"(\d+) (\d+)$", machine.read_text(sysfs / "fs/cgroup/cpu.max"))
+    quota = int(limit[1]) // int(limit[2]) if limit else len(cores)
+    return max(1, min(len(cores), quota))
 
 
 def usable_memory(root: Path = Path("/")) -> int:
@@ -45,16 +49,10 @@ def usable_memory(root: Path = Path("/")) -> int:
     The machine's, or the limit of the control group where that is less. Source: Linux,
     `/proc/meminfo` (MemTotal in KiB) and cgroup v2's `memory.max`.
     """
-    try:
-        lines = (root / "proc/meminfo").read_text().splitlines()
-        total = next(int(line.split()[1]) for line in lines if line.startswith("MemTotal:")) * 1024
-    except (OSError, ValueError, IndexError, StopIteration):
-        return 0
-    try:
-        limit = (root / "sys/fs/cgroup/memory.max").read_text().strip()
-        return min(total, int(limit))
-    except (OSError, ValueError):
-        return total
+    stated = re.search(r"^MemTotal:\s+(\d+)", machine.read_text(root / "proc/meminfo"), re.M)
+    total = int(stated[1]) * 1024 if stated else 0
+    limit = machine.read_text(root / "sys/fs/cgroup/memory.max").strip()
+    return min(total, int(limit)) if limit.isdecimal() else total
 
 
 _UNITS = {"K": 2**10, "M": 2**20, "G": 2**30}
@@ -90,24 +88,6 @@ def process_counts(largest: int) -> list[int]:
     """Return 2, 4, 8, ... up to and including the largest count itself."""
     counts = [2**n for n in range(1, largest.bit_length()) if 2**n <= largest]
     return [*counts, largest] if largest > 2 and largest not in counts else counts
-
-
-def _core(topology: Path) -> str:
-    """Return what all hardware threads of a core share, and no other core; empty if unknown."""
-    for files in (("thread_siblings_list",), ("physical_package_id", "core_id")):
-        try:
-            return ":".join((topology / file).read_text().strip() for file in files)
-        except OSError:
-            continue
-    return ""
-
-
-def _quota(sysfs: Path) -> int | None:
-    try:
-        quota, period = (sysfs / "fs/cgroup/cpu.max").read_text().split()
-        return None if quota == "max" else max(1, int(quota) // int(period))
-    except (OSError, ValueError):
-        return None
 
 
 #: Nodes that are used of a partition of Slurm which does not say how many: enough for a first
@@ -171,7 +151,7 @@ def size_of(
     """Return the size of a partition; `processor` is ReFrame's entry of that name."""
     cores, known = stated.cores or _cores(processor or {}), Size(1, 0)
     if scheduler == "local":
-        known = _of_this_machine()
+        known = Size(1, usable_cores(), usable_memory())
         # What a site, or ReFrame, says of the processor may be more than this process may use.
         cores = stated.cores or min(cores or known.cores, known.cores)
     elif scheduler in SLURM:
@@ -206,11 +186,6 @@ def configured_size(partition: Mapping[str, Any]) -> Size | None:
 def _cores(processor: Mapping[str, object]) -> int:
     cpus, threads = processor.get("num_cpus"), processor.get("num_cpus_per_core")
     return cpus // threads if isinstance(cpus, int) and isinstance(threads, int) and threads else 0
-
-
-@functools.cache
-def _of_this_machine() -> Size:
-    return Size(1, usable_cores(), usable_memory())
 
 
 @functools.cache

@@ -91,13 +91,12 @@ def family(launcher: str, mpi: str) -> str:
     """
     if launcher in _SLURM:
         return "srun"
-    try:
-        return _LAUNCHERS["" if launcher == "local" else mpi]
-    except KeyError:
-        raise PlacementFault(
-            f"no launch options are known for {launcher} with the MPI {mpi!r}; "
-            f"known: srun, {', '.join(_LAUNCHERS)}"
-        ) from None
+    if launcher != "local" and mpi in _LAUNCHERS:
+        return _LAUNCHERS[mpi]
+    raise PlacementFault(
+        f"no launch options are known for {launcher} with the MPI {mpi!r}; "
+        f"known: srun, {', '.join(_LAUNCHERS)}"
+    )
 
 
 def place(launcher: str, layout: Layout) -> Launch:
@@ -133,9 +132,8 @@ def _srun(layout: Layout) -> Launch:
     options = (f"--distribution={layout.mapping}:block", "--cpu-bind=cores")
     # Else the others wait for a rank that has crashed until the job's time limit.
     variables = {"SLURM_KILL_BAD_EXIT": "1"}
-    if layout.placement == "inter-socket":
-        return Launch(options, variables, per_socket=layout.processes // 2)
-    return Launch(options, variables)
+    half = layout.processes // 2 if layout.placement == "inter-socket" else None
+    return Launch(options, variables, per_socket=half)
 
 
 def _openmpi(layout: Layout) -> Launch:
@@ -150,17 +148,13 @@ def _openmpi(layout: Layout) -> Launch:
 
 
 def _hydra(layout: Layout) -> Launch:
-    options: tuple[str, ...] = ("-bind-to", "core", "-map-by", "core")
-    if layout.placement == "inter-socket":
-        if layout.processes % 4 == 0:
-            # Hydra deals ranks out to the sockets in turn: i and i + n/2 would meet on one.
-            raise PlacementFault(
-                f"Hydra cannot put {layout.processes} ranks so that partners never share a socket"
-            )
-        options = ("-bind-to", "core", "-map-by", "socket")
-    if layout.nodes > 1:
-        return Launch((*options, "-ppn", _per_turn(layout)))
-    return Launch(options)
+    where = "socket" if layout.placement == "inter-socket" else "core"
+    if where == "socket" and layout.processes % 4 == 0:
+        # Hydra deals ranks out to the sockets in turn: i and i + n/2 would meet on one.
+        raise PlacementFault(
+            f"Hydra cannot put {layout.processes} ranks so that partners never share a socket"
+        )
+    return Launch(("-bind-to", "core", "-map-by", where, *_per_turn(layout)))
 
 
 def _intel(layout: Layout) -> Launch:
@@ -174,13 +168,13 @@ def _intel(layout: Layout) -> Launch:
     if layout.nodes > 1:
         # Otherwise a job manager's own count wins over -ppn.
         variables["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] = "0"
-        return Launch(("-ppn", _per_turn(layout)), variables)
-    return Launch((), variables)
+    return Launch(_per_turn(layout), variables)
 
 
-def _per_turn(layout: Layout) -> str:
-    """Return how many ranks a node gets before the next one has its turn."""
-    return "1" if layout.mapping == "cyclic" else str(layout.per_node)
+def _per_turn(layout: Layout) -> tuple[str, ...]:
+    """Return the option with how many ranks a node gets before the next one has its turn."""
+    number = 1 if layout.mapping == "cyclic" else layout.per_node
+    return ("-ppn", str(number)) if layout.nodes > 1 else ()
 
 
 def exported(launcher: str, options: tuple[str, ...], variables: dict[str, str]) -> list[str]:

@@ -99,20 +99,14 @@ def cut_short(errors: str, state: str = "") -> Finding | None:
     `TIMEOUT`). Slurm's exit status of such a job may well be 0. Kinds: time-limit, job-ended.
     """
     # A step alone is also ended when one of its ranks has crashed, which then says more itself.
-    said = [
-        match
-        for match in _ENDED.finditer(errors)
-        if match["what"] == "JOB" or " DUE TO " in match["how"]
-    ]
-    said.sort(key=lambda match: match["what"] != "JOB")
-    if not said:
-        known = re.match("[A-Z_]*", state or "")
-        word = known[0] if known else ""
-        if word not in STATES:
-            return None
-        text = f"the job did not end by itself: {STATES[word]} ({state})"
-        return Finding(_kind(word), text)
-    first = said[0]
+    said = [*_ENDED.finditer(errors)]
+    jobs = [match for match in said if match["what"] == "JOB"]
+    first = next(iter([*jobs, *(match for match in said if " DUE TO " in match["how"])]), None)
+    if first is None:
+        word = re.sub("[^A-Z_].*", "", state or "")
+        kind = _kind(word)
+        text = kind and f"the job did not end by itself: {STATES[word]} ({state})"
+        return Finding(kind, text) if kind else None
     how, kind = _TIME.sub("", first["how"]), "job-ended"
     if "DUE TO TIME LIMIT" in how:
         how, kind = f"{how} (a check's limit: -S time_limit=30m)", "time-limit"
@@ -128,14 +122,11 @@ def ask(job: str) -> Finding:
     done = machine.run(["scontrol", "show", "job", "--oneliner", job], PATIENCE)
     if done.fault:
         return Finding("", f"Slurm cannot be asked about job {job}: {done.fault}")
-    fields = dict(re.findall(r"(\w+)=(\S*)", done.out))
+    fields = dict(re.findall(r"(\w+)=(?!None\s|\(null\)\s)(\S+)", done.out + " "))
     state = fields.get("JobState", "no state")
-    words = [state]
-    if fields.get("Reason", "None") != "None":
-        words.append(f"({fields['Reason']})")
-    if fields.get("NodeList", "(null)") not in ("", "(null)"):
-        words.append(f"on {fields['NodeList']}")
-    return Finding(_kind(state), f"of job {job} Slurm says: {' '.join(words)}")
+    reason = f" ({fields['Reason']})" if "Reason" in fields else ""
+    nodes = f" on {fields['NodeList']}" if "NodeList" in fields else ""
+    return Finding(_kind(state), f"of job {job} Slurm says: {state}{reason}{nodes}")
 
 
 def _kind(state: str) -> str:

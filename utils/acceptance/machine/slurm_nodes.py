@@ -47,7 +47,6 @@ _AWAY = {
 }  # fmt: skip
 #: Those of a node that is kept for a reservation; a job of that reservation does get it.
 _KEPT = {"RESERVED", "MAINT", "MAINTENANCE"}
-_POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
 
 
 class SlurmFault(Fault):
@@ -77,16 +76,6 @@ class SlurmNode:
     memory: int = 0
     features: frozenset[str] = frozenset()
     partitions: frozenset[str] = frozenset()
-
-    @property
-    def idle(self) -> bool:
-        """Tell whether a job would start at once."""
-        return self.up and "IDLE" in self.states and not self.states & _POWERED_OFF
-
-    @property
-    def shared(self) -> bool:
-        """Tell whether a small job may start at once beside another one."""
-        return self.up and "MIXED" in self.states
 
     @property
     def text(self) -> str:
@@ -129,29 +118,12 @@ def show(*what: str) -> str:
 
 def all_nodes() -> list[SlurmNode]:
     """Ask Slurm for its nodes, those of hidden partitions, too; raises SlurmFault."""
-    return _asked(parse_nodes, "node")
+    return _records("node", "NodeName", _node)
 
 
 def all_partitions() -> list[PartitionRecord]:
     """Ask Slurm for its partitions, also for hidden ones; raises SlurmFault."""
-    return _asked(parse_partitions, "partition")
-
-
-def _asked(read: Callable[[str], list[Value]], what: str) -> list[Value]:
-    try:
-        return read(show(what, "--oneliner", "--all"))
-    except ParseError as err:
-        raise SlurmFault(f"what Slurm says is not of a form that is known here: {err}") from None
-
-
-def parse_nodes(text: str, source: str = "scontrol show node") -> list[SlurmNode]:
-    """Read `scontrol show node --oneliner`; raises ParseError for a record that is not one."""
-    return _records(text, source, "NodeName", _node)
-
-
-def parse_partitions(text: str, source: str = "scontrol show partition") -> list[PartitionRecord]:
-    """Read `scontrol show partition --oneliner`; raises ParseError as `nodes` does."""
-    return _records(text, source, "PartitionName", _partition)
+    return _records("partition", "PartitionName", _partition)
 
 
 def config(text: str) -> dict[str, str]:
@@ -179,22 +151,22 @@ def mpi_plugins(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in plugins if name != "none"))
 
 
-def _records(
-    text: str, source: str, first: str, make: Callable[[dict[str, str]], Value]
-) -> list[Value]:
+def _records(what: str, first: str, make: Callable[[dict[str, str]], Value]) -> list[Value]:
     made = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(show(what, "--oneliner", "--all").splitlines(), 1):
         if not line.strip():
             continue
         record = _record(line)
-        if next(iter(record), None) != first:
-            raise ParseError(source, f"does not begin with {first}=", number=number, line=line)
         try:
+            if next(iter(record), None) != first:
+                raise ValueError(f"does not begin with {first}=")
             made.append(make(record))
-        except KeyError as err:
-            raise ParseError(source, f"has no {err.args[0]}", number=number, line=line) from None
-        except ValueError as err:
-            raise ParseError(source, str(err), number=number, line=line) from None
+        except (KeyError, ValueError) as err:
+            why = f"has no {err.args[0]}" if isinstance(err, KeyError) else str(err)
+            wrong = ParseError(f"scontrol show {what}", why, number=number, line=line)
+            raise SlurmFault(
+                f"what Slurm says is not of a form that is known here: {wrong}"
+            ) from None
     return made
 
 

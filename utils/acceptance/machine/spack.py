@@ -81,7 +81,7 @@ class Spack:
 
         Reads files only, since starting Spack costs a second. An empty commit: no git clone.
         """
-        text = read_text(self.root / "lib/spack/spack/__init__.py")
+        text = machine.read_text(self.root / "lib/spack/spack/__init__.py")
         version = re.search(r'^__version__ = "(.+)"', text, re.MULTILINE)
         return {
             "spack": version[1] if version else "unknown",
@@ -90,28 +90,26 @@ class Spack:
         }
 
     @classmethod
-    def find(
-        cls, workspace: Workspace, environ: Mapping[str, str] = os.environ, home: Path | None = None
-    ) -> "Spack | None":
+    def find(cls, workspace: Workspace) -> "Spack | None":
         """Find a Spack: SPACK_ROOT, `spack` on PATH, what `make spack` cloned, `~/spack`.
 
         The package repository is SPACK_PACKAGES, or a clone beside Spack's: `packages`, or
         `spack-packages`.
         """
-        on_path = shutil.which("spack", path=environ.get("PATH"))
+        on_path = shutil.which("spack")
         for root in (
-            environ.get("SPACK_ROOT"),
+            os.environ.get("SPACK_ROOT"),
             Path(on_path).resolve().parent.parent if on_path else None,
             workspace.spack / "spack",
-            (home or Path.home()) / "spack",
+            Path.home() / "spack",
         ):
             if root and (Path(root) / "bin/spack").is_file():
-                return cls(Path(root), _packages(Path(root), environ), workspace)
+                return cls(Path(root), _packages(Path(root)), workspace)
         return None
 
 
-def _packages(root: Path, environ: Mapping[str, str]) -> Path | None:
-    named = environ.get("SPACK_PACKAGES")
+def _packages(root: Path) -> Path | None:
+    named = os.environ.get("SPACK_PACKAGES")
     beside = [root.parent / "packages", root.parent / f"{root.name}-packages"]
     folders = [Path(named)] if named else beside
     held = (each for each in folders if (each / "repos/spack_repo/builtin/repo.yaml").is_file())
@@ -137,13 +135,6 @@ def complaint(output: str) -> str:
             parts = [line.split("Error:", 1)[1].strip(), *lines[number + 1 : number + 2]]
             return " ".join(parts)[:300]
     return lines[-1][:300] if lines else ""
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file; empty where it cannot be read."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
-        return path.read_text(encoding="utf-8")
-    return ""
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
@@ -177,24 +168,22 @@ PUBLIC, PATIENCE = "https://mirror.spack.io/", 5.0
 BUILD_TIME = 60.0
 
 
-def lines_on_builds(
-    mpis: Collection[str], spack: Spack, environ: Mapping[str, str] = os.environ
-) -> list[str]:
+def lines_on_builds(mpis: Collection[str], spack: Spack) -> list[str]:
     """Say before a run on `local` what Spack does not build in it, and whether it could."""
     missing = unbuilt(mpis, spack.workspace)
-    waiting = [each for each in missing if not may_build(each[0], "local", environ)]
+    waiting: dict[str, list[str]] = {}
+    for suite, mpi in missing:
+        if not may_build(suite, "local"):
+            waiting.setdefault(suite, []).append(mpi)
     lines = []
     if waiting:
-        suites = dict.fromkeys(suite for suite, _ in waiting)
-        each = (
-            f"{suite} ({', '.join(mpi for of, mpi in waiting if of == suite)})" for suite in suites
-        )
+        builds = sum(map(len, waiting.values()))
+        named = ", ".join(f"{suite} ({', '.join(of)})" for suite, of in waiting.items())
         lines.append(
-            f"not built: {', '.join(each)}; Spack builds them in about "
-            f"{time_text(len(waiting) * BUILD_TIME)} ({plural(len(waiting), 'build')}) with: "
-            f"make run {BUILD}={','.join(suites)}"
+            f"not built: {named}; Spack builds them in about {time_text(builds * BUILD_TIME)} "
+            f"({plural(builds, 'build')}) with: make run {BUILD}={','.join(waiting)}"
         )
-    if missing and not _reaches_sources(environ):
+    if missing and not _reaches_sources():
         lines.append(
             f"Spack reaches no source, and can build none of what is missing: {PUBLIC} does not "
             "answer, and SPACK_MIRROR names no mirror (spack-envs/README.md, No internet)"
@@ -202,9 +191,9 @@ def lines_on_builds(
     return lines
 
 
-def _reaches_sources(environ: Mapping[str, str]) -> bool:
+def _reaches_sources() -> bool:
     """Tell whether Spack has a mirror, or a network that reaches the one of its own."""
-    if environ.get("SPACK_MIRROR"):
+    if os.environ.get("SPACK_MIRROR"):
         return True  # which is looked at when an environment is composed
     request = urllib.request.Request(PUBLIC, method="HEAD")
     try:
@@ -296,12 +285,12 @@ def features_on_local(mpi: str, workspace: Workspace) -> list[str]:
     return ready if len(ready) > len(_NO_SUITES) else []
 
 
-def may_build(suite: str, system: str, environ: Mapping[str, str] = os.environ) -> bool:
+def may_build(suite: str, system: str) -> bool:
     """Tell whether Spack may build a suite on a system: a cluster's own, or where it is asked to.
 
     `local` is whatever machine this is, of which a first run is to end soon.
     """
-    return system != "local" or suite in environ.get(BUILD, "").split(",")
+    return system != "local" or suite in os.environ.get(BUILD, "").split(",")
 
 
 def unbuilt(mpis: Collection[str], workspace: Workspace) -> list[tuple[str, str]]:
@@ -340,13 +329,7 @@ def _first(workspace: Workspace, name: str) -> Path:
 
 
 def compose_environment(
-    suite: str,
-    system: str,
-    mpi: str,
-    spack: Spack,
-    environ: Mapping[str, str] = os.environ,
-    version: str = "",
-    variants: str = "",
+    suite: str, system: str, mpi: str, spack: Spack, version: str = "", variants: str = ""
 ) -> str:
     """Return the spack.yaml of a suite on a system with one of its MPIs.
 
@@ -361,7 +344,7 @@ def compose_environment(
         roots = [re.sub(r"@\S+", f"@{version}", spec) for spec in roots]
     specs = [" ".join(filter(None, (spec, variants, f"^{mpi}"))) for spec in roots]
     settings = _settings(system, mpi, spack)
-    if mirrors := _mirrors(environ.get("SPACK_MIRROR", "")):
+    if mirrors := _mirrors(os.environ.get("SPACK_MIRROR", "")):
         # The colon makes Spack forget the mirrors that it would ask otherwise.
         settings["mirrors:"] = mirrors
     head = "".join(f"# {name}: {value}\n" for name, value in spack.identity().items())
@@ -426,13 +409,13 @@ def environment_for(
     of an earlier build is kept as long as the spack.yaml, and with it the Spack, the recipes, the
     externals and the mirrors, are the same.
     """
-    text = compose_environment(suite, system, mpi, spack, version=version, variants=variants)
+    text = compose_environment(suite, system, mpi, spack, version, variants)
     name = f"{system}-{suite}-{mpi}"
     if version or variants:
         name += "-" + hashlib.sha256(f"{version} {variants}".encode()).hexdigest()[:8]
     folder = spack.home / "envs" / name
     with _locked(folder):
-        if read_text(folder / "spack.yaml") != text:
+        if machine.read_text(folder / "spack.yaml") != text:
             (folder / "spack.lock").unlink(missing_ok=True)
             state_files.write_text(folder / "spack.yaml", text)
     return folder

@@ -1,10 +1,11 @@
 """The check files of a search path."""
 
 import ast
+from collections.abc import Iterable
 from pathlib import Path
 
 
-def check_files(search_path: list[Path], *, recursive: bool) -> list[Path]:
+def check_files(search_path: Iterable[Path], *, recursive: bool) -> list[Path]:
     """Return the Python files of a search path that define a test (`@simple_test`).
 
     A file that is no valid Python counts as one: ReFrame will say what is wrong with it.

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 
 #: Short options without a value, and `-r` after them.
 _RUN = re.compile(r"-[Rvq]*r")
+#: What the option `--session-extras` has, or a part of it.
+_LABEL = re.compile(r"(?:--session-extras=)?(?:.*?,)?run=([^,]*)")
 
 
 def runs_checks(words: Iterable[str]) -> bool:
@@ -23,8 +25,5 @@ def names_configuration(words: Iterable[str]) -> bool:
 
 def label_of(words: Iterable[str]) -> str:
     """Return the label of a run, `--session-extras run=LABEL`; empty where it has none."""
-    for word in words:
-        for extra in word.removeprefix("--session-extras=").split(","):
-            if extra.startswith("run="):
-                return extra.removeprefix("run=")
-    return ""
+    found = filter(None, map(_LABEL.match, words))
+    return next((match[1] for match in found), "")

@@ -43,10 +43,8 @@ class Site:
         host = socket.gethostname()
         asked, name = name, name or os.environ.get("RFM_SYSTEM", "").split(":")[0] or self.selected
         for system in self.systems:
-            if name is None:
-                if any(re.match(pattern, host) for pattern in system["hostnames"]):
-                    return system
-            elif system["name"] == name:
+            here = any(re.match(pattern, host) for pattern in system["hostnames"])
+            if here if name is None else system["name"] == name:
                 return system
         known = [system["name"] for system in self.systems]
         raise SiteFault(

@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from acceptance.core.errors import Fault
@@ -25,7 +24,7 @@ def reframe_environment(workspace: Workspace, *, many_jobs: bool = False) -> dic
     default = "" if INSTALLED else str(workspace.root / "config/settings.py")
     read = files or os.environ.get(FILES) or default
     environment = {
-        **clean_environment(os.environ),
+        **clean_environment(),
         **({FILES: read} if read else {}),
         "ACCEPTANCE_VAR": str(workspace.var),
         **({"ACCEPTANCE_MAX_JOBS": str(LINK_JOBS)} if many_jobs else {}),
@@ -36,13 +35,13 @@ def reframe_environment(workspace: Workspace, *, many_jobs: bool = False) -> dic
     return environment
 
 
-def clean_environment(env: Mapping[str, str]) -> dict[str, str]:
+def clean_environment() -> dict[str, str]:
     """Return an environment for ReFrame: it finds our programs, and no secret."""
     programs = str(Path(sys.executable).parent)
-    path = env.get("PATH", os.defpath)
+    path = os.environ.get("PATH", os.defpath)
     return {
         # The URLs of targets are secret; jobs inherit what ReFrame has.
-        **{name: value for name, value in env.items() if name != ALERT_TARGETS},
+        **{name: value for name, value in os.environ.items() if name != ALERT_TARGETS},
         "PATH": path if programs in path.split(":") else f"{programs}:{path}",
     }
 

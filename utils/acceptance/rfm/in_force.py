@@ -39,9 +39,7 @@ class InForceFault(Fault):
     """A configuration that ReFrame refuses: what it says, and what we make of it."""
 
 
-def workspace(
-    named: Sequence[str] = (), *, places: bool = True, env: Mapping[str, str] = os.environ
-) -> Workspace:
+def workspace(named: Sequence[str] = (), *, places: bool = True) -> Workspace:
     """Return the workspace of the configuration in force.
 
     `named` are configuration files given to the command, as `reframe -C` takes them. Without
@@ -49,24 +47,24 @@ def workspace(
     refuses the files.
     """
     configuration.forget()
-    clone = Workspace.of(env)
-    files = _files(named, env)
-    touched = any(env.get(name) for name in (*_PLACES, *MORE_FILES))
+    clone = Workspace.of()
+    files = _files(named)
+    touched = any(map(os.environ.get, (*_PLACES, *MORE_FILES)))
     if not places or (not touched and _is_clones(files)):
         return replace(clone, config_files=tuple(files))
-    answer = _ask(named, env)
+    answer = _ask(named)
     named_files = (Path(name).absolute() for name in answer["files"])
     read = tuple(path for path in named_files if path.resolve() != _PROBE)
     configuration.remember(read, answer["configuration"], answer["system"])
     found = replace(clone, config_files=read)
-    fault, remedy = unrecorded(answer, found, env)
+    fault, remedy = unrecorded(answer, found)
     return replace(found, unrecorded=fault, remedy=remedy)
 
 
-def _files(named: Sequence[str], env: Mapping[str, str]) -> list[Path]:
+def _files(named: Sequence[str]) -> list[Path]:
     """Return the files that are named, else the clone's own configuration, if there is a clone."""
     names: list[str] = []
-    for name in named or env.get(FILES, "").split(":"):
+    for name in named or os.environ.get(FILES, "").split(":"):
         # As in ReFrame: a colon at the beginning drops what was named before.
         names = [*([] if name[:1] in ("", ":") else names), *filter(None, [name.removeprefix(":")])]
     return [Path(name).absolute() for name in names] or _DEFAULT
@@ -85,24 +83,24 @@ def _is_clones(files: Sequence[Path]) -> bool:
         return False
 
 
-def _ask(named: Sequence[str], env: Mapping[str, str]) -> dict[str, Any]:
+def _ask(named: Sequence[str]) -> dict[str, Any]:
     """Return what ReFrame makes of the configuration; InForceFault where it refuses it."""
-    environment = {**clean_environment(env), "RFM_COLORIZE": "0"}
-    variables = filter(None, (env.get(name) for name in (FILES, *MORE_FILES)))
+    environment = {**clean_environment(), "RFM_COLORIZE": "0"}
+    variables = filter(None, map(os.environ.get, (FILES, *MORE_FILES)))
     files = ", ".join(named or variables)
     if named:
         words = [word for name in (*named, str(_PROBE)) for word in ("-C", name)]
     else:
         words = []
-        default = "" if any(env.get(name) for name in MORE_FILES) else "".join(map(str, _DEFAULT))
-        before = env.get(FILES) or default
+        default = "" if any(map(os.environ.get, MORE_FILES)) else "".join(map(str, _DEFAULT))
+        before = os.environ.get(FILES) or default
         environment[FILES] = f"{before}:{_PROBE}" if before else str(_PROBE)
     command = [reframe_program(), *words, "--show-config=storage/0/enable"]
     done = machine.run(command, _TIMEOUT, env=environment)
     _, marked, data = done.out.rpartition(_MARK)
     if marked:
         return dict(json.loads(data.splitlines()[0]))
-    why = _said("\n".join((done.out, done.err)), _files(named, env)) or done.fault
+    why = _said("\n".join((done.out, done.err)), _files(named)) or done.fault
     raise InForceFault(f"reframe: {why}; until it takes {files}, there are no results to find")
 
 
@@ -116,9 +114,7 @@ def _said(text: str, files: Sequence[Path]) -> str:
     return f"{place}{lines[-1]}" if lines else ""
 
 
-def unrecorded(
-    answer: Mapping[str, Any], workspace: Workspace, env: Mapping[str, str]
-) -> tuple[str, str]:
+def unrecorded(answer: Mapping[str, Any], workspace: Workspace) -> tuple[str, str]:
     """Say why runs of the workspace's files are not found in its `var`, and the remedy; or nothing.
 
     `answer` is what ReFrame makes of these files.
@@ -127,7 +123,7 @@ def unrecorded(
     is_stored = all(answer["storage"][name] == value for name, value in storage.items())
     is_logged = any(log.items() <= handler.items() for handler in answer["log"])
     remedies = []
-    if not is_stored and (variables := [name for name in _PLACES if env.get(name)]):
+    if not is_stored and (variables := [name for name in _PLACES if os.environ.get(name)]):
         remedies.append(f"unset {', '.join(variables)}")
     if answer["level"] in _TOO_HIGH:
         remedies.append(f"let the level of its `logging` be info instead of {answer['level']}")

@@ -21,16 +21,12 @@ def end(run: str) -> list[str]:
     return [*_cancel_jobs(run), *_end_processes(run)]
 
 
-def _works_in(folder: str, run: str) -> bool:
-    return run in Path(folder).parts
-
-
 def _end_processes(run: str) -> list[str]:
     left: list[int] = []
     for entry in Path("/proc").glob("[0-9]*"):
         # The folder of another user's process cannot be read, and processes end while we look.
         with contextlib.suppress(OSError):
-            if int(entry.name) != os.getpid() and _works_in(os.readlink(entry / "cwd"), run):
+            if int(entry.name) != os.getpid() and run in (entry / "cwd").readlink().parts:
                 left.append(int(entry.name))
     for pid in left:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -49,7 +45,7 @@ def _cancel_jobs(run: str) -> list[str]:
     jobs = [
         job
         for job, _, folder in (line.partition("|") for line in answer.out.splitlines())
-        if _works_in(folder, run)
+        if run in Path(folder).parts
     ]
     if not answer.fault and jobs:
         answer = machine.run(["scancel", *jobs], PATIENCE)

@@ -166,7 +166,11 @@ def read(var: Path) -> list[Mark]:
     if folder.stat().st_uid == os.getuid():  # who only reads this needs no right to write
         _try_to_write(folder / f"trial-{os.getpid()}")
     # First those that may leave their mark meanwhile.
-    starts = [start for start in _starts(folder) if _runs_here(start.arguments)]
+    starts = [
+        start
+        for start in _starts(folder)  # of the clone's own configuration
+        if runs_checks(start.arguments) and not names_configuration(start.arguments)
+    ]
     marks = []
     for path in _paths(folder):
         mark = _read(path)
@@ -189,11 +193,6 @@ def _starts(folder: Path) -> Iterator[Mark]:
             process = int(path.stem), stat.rpartition(")")[2].split()[19]
             _shell, _script, *arguments = command.rstrip("\0").split("\0")
             yield Mark(0, began.isoformat(), arguments, host, f"{boot} {space}", *process)
-
-
-def _runs_here(arguments: Sequence[str]) -> bool:
-    """Tell whether arguments run checks by the configuration of the clone."""
-    return runs_checks(arguments) and not names_configuration(arguments)
 
 
 def _remove_own(started: Path) -> None:

@@ -5,13 +5,16 @@ A line is `time|process|level|message`, one file a day (`rfm/recording.py`); the
 of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
 """
 
+import ast
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core.errors import Fault
+from acceptance.rfm.check_files import check_files
 from acceptance.rfm.command_line import label_of, runs_checks
 
 #: The format of a line, and its expression; times are those of ISO 8601.
@@ -31,15 +34,13 @@ _STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
 #: The first 4.8 and older do not tell the state: where it is off, they stored nothing.
 _DATABASE = re.compile(r"(\[(?P<state>on|off)\] )?'(?P<path>.*)'")
 
-#: Options that narrow the selection down, so that a check file without a case is no surprise: with
-#: a value, and without.
-_VALUED = (
-    *("-n", "-x", "-t", "-T", "-E", "-p", "-m"),
-    *("--name", "--exclude", "--tag", "--exclude-tag", "--filter-expr", "--prgenv", "--maintainer"),
+#: Options that narrow the selection down, so that a check file without a case is no surprise; a
+#: mode of `config/settings.py` does so, too.
+_NARROW = re.compile(
+    r"(?<!\S)(?:(?:-[nxtTEpm] ?"
+    r"|--(?:name|exclude|tag|exclude-tag|filter-expr|prgenv|maintainer)[ =])(?:'[^']*'|\S)+"
+    r"|--(?:cpu-only|gpu-only|failed|restore-session)(?!-)\S*|--mode[ =]maintenance)"
 )
-_ALONE = ("--cpu-only", "--gpu-only", "--failed", "--restore-session")
-#: Modes of `config/settings.py` that do so, too.
-_NARROW_MODES = ("maintenance",)
 
 #: How warnings begin which mean that something was not run, measured or stored.
 _LOST = (
@@ -80,9 +81,8 @@ class LoggedRun:
     def arguments(self) -> list[str]:
         """Return the words of the command."""
         text = self.fields.get("command", "")
-        # The log holds the repr of the command.
-        if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-            text = text[1:-1].replace("\\" + text[0], text[0])
+        with suppress(ValueError, SyntaxError):  # the log holds the repr of the command
+            text = str(ast.literal_eval(text))
         try:
             return shlex.split(text)
         except ValueError:
@@ -120,15 +120,7 @@ class LoggedRun:
     @property
     def filters(self) -> list[str]:
         """Return the options of the command that narrow the selection down, with their values."""
-        words = self.arguments[1:]
-        found = []
-        for word, value in zip(words, [*words[1:], ""], strict=True):
-            name, _, own = word.partition("=")
-            narrow = name == "--mode" and (own or value) in _NARROW_MODES
-            if narrow or word[:2] in _VALUED or name in (*_VALUED, *_ALONE):
-                whole = own or word not in ("--mode", *_VALUED)
-                found.append(word if whole else f"{word} {value}")
-        return found
+        return _NARROW.findall(shlex.join(self.arguments[1:]))
 
     @property
     def label(self) -> str:
@@ -136,15 +128,11 @@ class LoggedRun:
         return label_of(self.arguments)
 
     @property
-    def check_path(self) -> list[Path]:
-        """Return the files and folders that ReFrame searched for checks."""
-        text = self.fields.get("check search path", "").removeprefix("(R) ").strip("'\"")
-        return [Path(part) for part in text.split(":") if part]
-
-    @property
-    def recursive(self) -> bool:
-        """Tell whether ReFrame descended into folders."""
-        return self.fields.get("check search path", "").startswith("(R)")
+    def check_files(self) -> list[Path]:
+        """Return the files with tests where ReFrame searched for checks."""
+        text = self.fields.get("check search path", "")
+        paths = text.removeprefix("(R) ").strip("'\"").split(":")
+        return check_files(map(Path, filter(None, paths)), recursive=text.startswith("(R)"))
 
     @property
     def system(self) -> str:
@@ -196,17 +184,13 @@ def newest(logs: Path, label: str) -> LoggedRun | None:
     return next((run for run in runs(logs) if run.label == label), None)
 
 
-def _match(line: str) -> re.Match[str] | None:
-    """Match a line; before the first one of a run may stand what a full disk has cut off."""
-    begins = _FIRST.finditer(line) if "[ReFrame Setup]" in line else ()
-    return LINE.match(line, max((found.start() for found in begins), default=0))
-
-
 def _invocations(text: str) -> list[LoggedRun]:
     found: list[LoggedRun] = []
     current: dict[int, LoggedRun] = {}
-    for line in text.splitlines():
-        matched = _match(_COLOUR.sub("", line))
+    for line in _COLOUR.sub("", text).splitlines():
+        # Before the first line of a run may stand what a full disk has cut off.
+        begins = _FIRST.finditer(line) if "[ReFrame Setup]" in line else ()
+        matched = LINE.match(line, max((found.start() for found in begins), default=0))
         if not matched:
             # A message of several lines: only those of warnings and errors are of interest.
             continue

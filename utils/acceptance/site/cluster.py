@@ -4,6 +4,7 @@ Those alike in hardware and fabric are one partition of ReFrame's. Slurm knows p
 features of every node; a look at one node of each kind, through a short job, tells the rest.
 """
 
+import contextlib
 import grp
 import os
 import re
@@ -23,6 +24,8 @@ from acceptance.site.fabric_of_node import Fabric
 MAX_LOOKS = 8
 #: Seconds that a look at a node may wait until it starts; by then another user has the node.
 PATIENCE = 20
+#: Of nodes in these states a job would wait until they have started.
+_POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
 #: Words with which srun says that a job would have to wait, not that it may not run.
 _BUSY = ("busy", "Immediate execution", "temporarily", "timed out", "Zero Bytes")
 
@@ -45,8 +48,8 @@ class Cluster:
     @property
     def controllers(self) -> list[str]:
         """Return the hosts of its controllers."""
-        keys = (key for key in self.config if key.startswith("SlurmctldHost"))
-        hosts = (self.config.get(key, "") for key in (*keys, "ControlMachine"))
+        keys = ("SlurmctldHost", "ControlMachine")
+        hosts = (host for key, host in self.config.items() if key.startswith(keys))
         return [host.partition("(")[0] for host in hosts if host]
 
     @property
@@ -86,32 +89,21 @@ def ask() -> Cluster:
     return Cluster(config, nodes, partitions, plugins, slurm_jobs.accounting_fault())
 
 
-def choose(
-    cluster: Cluster, chosen: list[str], mine: frozenset[str] | None = None
-) -> tuple[list[PartitionRecord], list[str]]:
+def choose(cluster: Cluster, chosen: list[str]) -> tuple[list[PartitionRecord], list[str]]:
     """Return the partitions that jobs of this user may use, the default one first.
 
-    Also returns why each of the others is left out. `chosen` are the only ones to look at, if any;
-    `mine` are the groups of the user. Raises SlurmFault for a chosen partition that cannot be used,
-    and when none can.
+    Also returns why each of the others is left out. `chosen` are the only ones to look at, if any.
+    Raises SlurmFault for a chosen partition that cannot be used, and when none can.
     """
-    mine = _groups() if mine is None else mine
     known = {partition.name: partition for partition in cluster.partitions}
     for name in chosen:
         if name not in known:
             names = ", ".join(known) or "none"
             raise SlurmFault(f"Slurm has no partition {name}; it has: {names}")
-    usable, left = [], []
-    for partition in cluster.partitions:
-        if chosen and partition.name not in chosen:
-            continue
-        reason = _why_not(cluster, partition, mine)
-        if partition.hidden and not chosen:
-            reason = f"it is hidden; --partition {partition.name} takes it"
-        if reason:
-            left.append(f"{partition.name}: {reason}")
-        else:
-            usable.append(partition)
+    reasons = {name: _why_not(cluster, known[name], chosen) for name in known}
+    asked = [name for name in known if name in (chosen or known)]
+    left = [f"{name}: {reasons[name]}" for name in asked if reasons[name]]
+    usable = [known[name] for name in asked if not reasons[name]]
     if left and (chosen or not usable):
         raise SlurmFault("no partition can be used: " + "; ".join(left))
     if not usable:
@@ -119,13 +111,15 @@ def choose(
     return sorted(usable, key=lambda partition: not partition.default), left
 
 
-def _why_not(cluster: Cluster, partition: PartitionRecord, mine: frozenset[str]) -> str:
+def _why_not(cluster: Cluster, partition: PartitionRecord, chosen: list[str]) -> str:
     nodes = [node for node in cluster.nodes if partition.name in node.partitions]
+    if partition.hidden and not chosen:
+        return f"it is hidden; --partition {partition.name} takes it"
     if not partition.up:
         return "it is not up"
     if partition.root_only and os.geteuid() != 0:
         return "only root may use it"
-    if partition.groups and not partition.groups & mine and os.geteuid() != 0:
+    if partition.groups and not partition.groups & _groups() and os.geteuid() != 0:
         return f"only the groups {', '.join(sorted(partition.groups))} may use it"
     if not nodes:
         return "it has no nodes"
@@ -178,14 +172,12 @@ def _outside_jobs() -> dict[str, str]:
     }
 
 
-def _groups() -> frozenset[str]:
+def _groups() -> set[str]:
     names = set()
     for number in {os.getegid(), *os.getgroups()}:
-        try:
+        with contextlib.suppress(KeyError):
             names.add(grp.getgrgid(number).gr_name)
-        except KeyError:
-            names.add(str(number))
-    return frozenset(names)
+    return names
 
 
 @dataclass(frozen=True)
@@ -216,12 +208,11 @@ class Kind:
         return min(node.cores for node in self.nodes)
 
 
-Hardware = tuple[str, int, int, int, int]
 #: Nodes that Slurm does not tell apart, and what one of them was seen to have.
 Alike = tuple[list[SlurmNode], Fabric]
 
 
-def _hardware(node: SlurmNode) -> Hardware:
+def _hardware(node: SlurmNode) -> tuple[str, int, int, int, int]:
     """Return what tells the processors of nodes apart."""
     return node.arch, node.sockets, node.cores_per_socket, node.threads, node.cores
 
@@ -232,7 +223,7 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     `nodes` take jobs; `paths` are looked for on the nodes. Raises Refused when Slurm takes no job
     for any of them.
     """
-    classes: dict[tuple[Hardware, frozenset[str]], list[SlurmNode]] = {}
+    classes: dict[object, list[SlurmNode]] = {}
     for node in nodes:
         classes.setdefault((_hardware(node), node.features), []).append(node)
     ordered = sorted(classes.values(), key=len, reverse=True)
@@ -242,7 +233,7 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
         raise Refused(refusals[0])
     looks += [Fabric(asked=alike[0].name, fault="not looked at") for alike in ordered[MAX_LOOKS:]]
     groups: dict[object, list[Alike]] = {}
-    known: dict[Hardware, object] = {}
+    known: dict[object, object] = {}
     # Those that were looked at come first: the others are taken to be like one of them.
     pairs = zip(ordered, looks, strict=True)
     for alike, look in sorted(pairs, key=lambda pair: not pair[1].node):
@@ -258,7 +249,9 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
 
 def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Fabric:
     """Look at a node of a partition, of these alike, through a short job."""
-    ready = [n for n in alike if n.idle] or [n for n in alike if n.shared]
+    awake = [node for node in alike if node.up and not node.states & _POWERED_OFF]
+    # Beside another job a small one may start at once, too.
+    ready = [node for state in ("IDLE", "MIXED") for node in awake if state in node.states]
     if not ready:
         return Fabric(asked=alike[0].name, fault="all such nodes were busy")
     node = ready[0]
@@ -277,16 +270,18 @@ def _named(
     for number, group in enumerate(groups, 1):
         nodes = sorted((node for alike, _ in group for node in alike), key=lambda node: node.name)
         fabric = group[0][1]
-        name, taken = plain, []
-        access: tuple[str, ...] = ()
-        if len(groups) > 1:
-            others = [node for node in everyone if node not in nodes]
-            suffix, access = _selection(nodes, others, number)
-            name = f"{plain}-{suffix}"
-        if fabric.node:
-            taken = [node.name for alike, look in group if not look.node for node in alike]
-        most = partition.most_nodes
-        yield Kind(name, partition.name, tuple(nodes), fabric, access, tuple(taken), most)
+        others = [node for node in everyone if node not in nodes]
+        suffix, access = _selection(nodes, others, number) if others else ("", ())
+        unseen = [alike for alike, look in group if fabric.node and not look.node]
+        yield Kind(
+            name=f"{plain}-{suffix}" if suffix else plain,
+            partition=partition.name,
+            nodes=tuple(nodes),
+            fabric=fabric,
+            access=access,
+            taken=tuple(node.name for alike in unseen for node in alike),
+            most=partition.most_nodes,
+        )
 
 
 def _selection(

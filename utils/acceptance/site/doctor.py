@@ -112,9 +112,9 @@ def _places(workspace: Workspace) -> Iterator[Examined]:
         if half_made.is_half_made(results):
             remedy = f"mv {results} {results}.half-made; the next run makes it anew"
             yield row("results", "", f"{results}: {half_made.HALF_MADE}", remedy)
-        yield _writable("results", results)
-        if not half_made.is_half_made(results):
+        else:
             yield from _sessions(workspace)
+        yield _writable("results", results)
         yield _writable("log", workspace.logs)
     yield _writable("var", workspace.var, "name another folder: ACCEPTANCE_VAR")
 

@@ -7,7 +7,9 @@ tells a node's links, which interface leads to Slurm's address, and which paths 
 import ipaddress
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from acceptance.core import machine
 from acceptance.core.errors import ParseError
@@ -15,20 +17,7 @@ from acceptance.core.text import natural
 from acceptance.fabric import Interface, NodeLinks, Port, link_report, rates, slot_text
 
 _MARK = "== "
-_SCRIPT = """\
-echo '== links'
-(
-set --
-{link}
-)
-echo '== route'
-cat /proc/net/route 2>/dev/null
-echo '== paths'
-for path; do
-    if [ -e "$path" ]; then echo "yes $path"; else echo "no $path"; fi
-done
-echo '== end'
-"""
+_SCRIPT = Path(__file__).with_name("node.sh")
 #: Driver of an adapter or interface -> a fabric that is not what its link layer says.
 _DRIVERS = {"hfi1": "omni-path", "cxi_core": "slingshot", "cxi_ss1": "slingshot"}
 #: Linux, linux/if_arp.h: bridges and tunnels have the number of Ethernet, or others.
@@ -59,7 +48,8 @@ class Fabric:
 
 def script() -> str:
     """Return the script; it takes paths as arguments."""
-    return _SCRIPT.format(link=link_report.SCRIPT.read_text(encoding="utf-8"))
+    node, links = (path.read_text(encoding="utf-8") for path in (_SCRIPT, link_report.SCRIPT))
+    return f"{node}\necho '== links'\n(\nset --\n{links}\n)\necho '== end'\n"
 
 
 def here(paths: list[str]) -> Fabric:
@@ -118,17 +108,19 @@ def _interface(lines: list[str], address: str) -> str:
 class _Link:
     """A link that is up: `mbps` in Mbit/s; of several equals the one with the lower rank comes."""
 
-    name: str
+    of: Port | Interface
     technology: str
     mbps: float
     rank: int
     pci: str
-    text: str
-    of: Port | Interface
+    said: str
 
     @property
     def order(self) -> tuple[float, int, list[int | str]]:
-        return -self.mbps, self.rank, natural(self.name)
+        return -self.mbps, self.rank, natural(self.of.name)
+
+    def __str__(self) -> str:
+        return f"{self.of.name} ({self.said})"
 
 
 def _fabric(node: NodeLinks, control: str, own: bool) -> Fabric:
@@ -144,59 +136,48 @@ def _fabric(node: NodeLinks, control: str, own: bool) -> Fabric:
         for name, how in node.classes.items()
         if how == "unreadable"
     ]
-    links = sorted([*_ports(node), *_interfaces(node)], key=lambda link: link.order)
+    links = sorted(_links(node, physical=True), key=lambda link: link.order)
     if own and not (links or node.ports or any(each.physical for each in node.interfaces.values())):
         return Fabric(todo=blind)
     virtual = not (links or own)
     if virtual:
-        links = sorted(
-            _interfaces(node, physical=False),
-            key=lambda link: (link.name == control, link.order),
-        )
+        none = _links(node, physical=False)
+        links = sorted(none, key=lambda link: (link.of.name == control, link.order))
     if not links:
         return Fabric(todo=[f"no link is up that tells its speed: {_NEED}", *blind])
     first, *others = links
-    made = Fabric(notes=[f"the fastest link that is up: {first.text}"], link=first.text)
+    made = Fabric(notes=[f"the fastest link that is up: {first}"], link=str(first))
     if virtual:
-        made.notes = [f"no link is hardware; taken: {first.text}"]
-        if control in [link.name for link in others]:
+        made.notes = [f"no link is hardware; taken: {first}"]
+        if control in [link.of.name for link in others]:
             made.notes[0] += f", as Slurm itself takes {control}"
     if others:
-        made.notes.append("also up: " + "; ".join(link.text for link in others))
+        made.notes.append("also up: " + "; ".join(map(str, others)))
     _state_rate(made, first)
     if first.pci or isinstance(first.of, Port):
         _state_slot(made, node, first.pci)
     _state_device(made, first)
     if virtual and (rate := made.facts.pop("rate", "")):
-        no_fact = f"no hardware stands behind what {first.name} says"
+        no_fact = f"no hardware stands behind what {first.of.name} says"
         made.todo.insert(0, f'rate: "{rate}" if it is true; {no_fact}')
     made.todo += blind
     return made
 
 
-def _ports(node: NodeLinks) -> list[_Link]:
-    links = []
-    for port in node.ports.values():
+def _links(node: NodeLinks, *, physical: bool) -> Iterator[_Link]:
+    """Yield the links of hardware that are up, or those of none."""
+    for port in node.ports.values() if physical else ():
         if port.up and port.rate:
-            adapter = node.adapters[port.device]
-            layer = "InfiniBand" if port.infiniband else "RoCE"
-            technology = "infiniband" if port.infiniband else "ethernet"
-            text = f"{port.name} ({_DRIVERS.get(adapter.driver, layer)}, {port.rate})"
-            technology = _DRIVERS.get(adapter.driver, technology)
-            mbps, rank = 1000 * port.rate.gbps, int(not port.infiniband)
-            links.append(_Link(port.name, technology, mbps, rank, adapter.pci, text, port))
-    return links
-
-
-def _interfaces(node: NodeLinks, physical: bool = True) -> list[_Link]:
-    links = []
+            adapter, rank = node.adapters[port.device], int(not port.infiniband)
+            driver = _DRIVERS.get(adapter.driver)
+            said = f"{driver or ('InfiniBand', 'RoCE')[rank]}, {port.rate}"
+            technology = driver or ("infiniband", "ethernet")[rank]
+            yield _Link(port, technology, 1000 * port.rate.gbps, rank, adapter.pci, said)
     for card in node.interfaces.values():
         is_meant = card.physical == physical and (physical or not _SOFTWARE.match(card.name))
         if is_meant and card.up and card.speed and card.ethernet:
-            technology, text = _DRIVERS.get(card.driver, "ethernet"), f"{card.speed} Mb/s"
-            name, speed = card.name, float(card.speed)
-            links.append(_Link(name, technology, speed, 2, card.pci, f"{name} ({text})", card))
-    return links
+            technology = _DRIVERS.get(card.driver, "ethernet")
+            yield _Link(card, technology, card.speed, 2, card.pci, f"{card.speed} Mb/s")
 
 
 def _state_rate(made: Fabric, link: _Link) -> None:
@@ -241,7 +222,7 @@ def _state_device(made: Fabric, link: _Link) -> None:
     """State the device, and the variables with which MPIs take it."""
     if link.technology in _DRIVERS.values() and isinstance(link.of, Port):
         return
-    made.facts["device"] = link.name
+    made.facts["device"] = link.of.name
     if link.technology == "infiniband" and isinstance(port := link.of, Port):
         # UCX (MPICH, Open MPI), and MVAPICH2, which takes the adapter only.
         device = f"{port.device}:{port.number}"

@@ -30,28 +30,8 @@ from acceptance.site.system_file import Plan, Request
 _FILL_IN = re.compile(r"^ *# fill in: (?P<what>.*(?:(?<!\.)\n *# (?!fill in:).*)*)", re.MULTILINE)
 #: As ReFrame's schema has it.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z", re.ASCII)
-_PACKAGES_HEAD = """\
-# What this machine provides to Spack 1.x. Written on {date} by `{command}`, and yours to edit:
-# spack-envs/README.md says what becomes of it, systems/koop2008/packages.yaml shows more that can
-# be said.
-# fill in: where the nodes have another processor than this machine, the target to build for,
-#   all: {{require: [target=...]}}
-"""
-
-
 #: The files of a system, by its name.
 _SYSTEM, _PACKAGES = "config/systems/{}.py", "spack-envs/systems/{}/packages.yaml"
-_LIKE = '''\
-"""`{name}`: a copy of `{like}`, whose hosts, nodes and facts are to be made those of the site."""
-
-from acceptance.core.paths import Workspace
-
-ENVIRONMENTS = {environments}
-
-SYSTEM = {system}
-# Jobs run in there: a folder that all nodes see.
-SYSTEM["prefix"] = str(Workspace.of().var)
-'''
 
 
 class InitFault(Fault):
@@ -108,16 +88,14 @@ def copy_system(request: Request, like: str) -> dict[Path, str]:
     system = {**names["SYSTEM"], "name": request.name, "hostnames": [rf"^{request.name}\b"]}
     # A folder of the machine that it is written on.
     del system["prefix"]
-    files = {paths[0]: _LIKE.format(
-        name=request.name, like=like, system=_literal(system),
-        environments=_literal(names["ENVIRONMENTS"]),
-    )}  # fmt: skip
+    parts = {"system": system, "environments": names["ENVIRONMENTS"]}
+    literals = {
+        key: pprint.pformat(value, width=100, sort_dicts=False) for key, value in parts.items()
+    }
+    text = system_file.render("like.py.j2", name=request.name, like=like, **literals)
     packages = roots[0] / _PACKAGES.format(like)
-    return {**files, **({paths[1]: packages.read_text()} if packages.is_file() else {})}
-
-
-def _literal(value: object) -> str:
-    return pprint.pformat(value, width=100, sort_dicts=False)
+    more = {paths[1]: packages.read_text()} if packages.is_file() else {}
+    return {paths[0]: text, **more}
 
 
 def write(files: Mapping[Path, str]) -> None:
@@ -142,10 +120,7 @@ def _paths(request: Request) -> tuple[Path, Path]:
         )
     files = (_SYSTEM.format(request.name), _PACKAGES.format(request.name))
     for root in dict.fromkeys([request.root, *request.workspace.systems]):
-        for name in files:
-            path = root / name
-            if not path.exists():
-                continue
+        for path in (root / name for name in files if (root / name).exists()):
             if root != request.root:
                 raise InitFault(f"{path} is a system of this name; choose another one")
             if not request.force:
@@ -211,13 +186,13 @@ def _with_names(kinds: list[Kind]) -> list[Kind]:
 
 def _on_nodes(search: MpiSearch, looks: list[Fabric]) -> MpiSearch:
     """Leave out MPIs that the nodes do not have."""
-    kept, others = [], list(search.others)
-    for mpi in search.mpis:
-        if _all_see(looks, mpi.launcher) is False:
-            others.append(f"{mpi.name} {mpi.version}, {mpi.origin}: the nodes do not have it")
-        else:
-            kept.append(mpi)
-    return MpiSearch(kept, others, search.module_system)
+    kept = [mpi for mpi in search.mpis if _all_see(looks, mpi.launcher) is not False]
+    lacking = [
+        f"{mpi.name} {mpi.version}, {mpi.origin}: the nodes do not have it"
+        for mpi in search.mpis
+        if mpi not in kept
+    ]
+    return replace(search, mpis=kept, others=[*search.others, *lacking])
 
 
 def _packages(plan: Plan, workspace: Workspace) -> str:
@@ -230,11 +205,8 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
     packages["mpi"] = {"buildable": False}
     for mpi in plan.search.mpis:
         packages[mpi.package] = {"buildable": False, "externals": [_external(mpi)]}
-    head = _PACKAGES_HEAD.format(date=plan.date, command=plan.request.command)
-    if not plan.search.mpis:
-        head += "# fill in: an MPI; none was found.\n"
     body = yaml.safe_dump({"packages": packages}, sort_keys=False, width=100)
-    return head + str(body)
+    return system_file.render("packages.yaml.j2", plan=plan, packages=body.rstrip())
 
 
 def _external(mpi: InstalledMpi) -> dict[str, Any]:

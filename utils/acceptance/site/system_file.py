@@ -19,12 +19,14 @@ from acceptance.machine import NODES, InstalledMpi, MpiSearch, plugin
 from acceptance.machine.slurm_nodes import SlurmNode
 from acceptance.site.cluster import Cluster, Kind, account
 
-_TEMPLATE = Path(__file__).with_name("system.py.j2")
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    trim_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
 #: Patterns of host names; a site with more kinds of name writes its own.
 _MAX_PATTERNS = 8
 _DIGITS = r"\d+"
-#: Of a long list of names, how many are written.
-_NAMES = 4
 #: Open MPI refuses to run as root, as in a container, unless it is allowed twice.
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
@@ -88,16 +90,6 @@ class Plan:
                 patterns.setdefault(rf"^{_DIGITS.join(words)}(\.|$)")
         return [*patterns][:_MAX_PATTERNS]
 
-    @property
-    def plugins(self) -> str:
-        """Return what `srun --mpi=list` lists."""
-        return ", ".join(self.cluster.plugins) if self.cluster else ""
-
-    @property
-    def wheels_start(self) -> str:
-        """Return the plugin with which srun starts the Intel MPI of the wheels; empty without."""
-        return plugin("intel-mpi", self.cluster.plugins) if self.cluster else ""
-
     def nodes_of(self, kind: Kind) -> int | str:
         """Return how many nodes of a kind the checks use."""
         if isinstance(self.request.nodes, str):
@@ -105,15 +97,16 @@ class Plan:
         return min(self.request.nodes, len(kind.nodes), kind.most or len(kind.nodes))
 
 
+def render(template: str, **values: object) -> str:
+    """Return the text that a template of this folder makes of values."""
+    return _TEMPLATES.get_template(template).render(**values) + "\n"
+
+
 def text(plan: Plan) -> str:
     """Return the whole file, formatted as ruff does it."""
-    environment = jinja2.Environment(
-        trim_blocks=True, keep_trailing_newline=True, undefined=jinja2.StrictUndefined
-    )
-    template = environment.from_string(_TEMPLATE.read_text(encoding="utf-8"))
-    own = (access, access_notes, comment, entry, fabric_notes, literal, mpi_entry, nodes_note,
-           plural, processor)  # fmt: skip
-    return template.render(plan=plan, **{each.__name__: each for each in own})
+    own = (access, account, comment, entry, literal, mpi_entry, plugin, plural, processor,
+           shortened)  # fmt: skip
+    return render("system.py.j2", plan=plan, **{each.__name__: each for each in own})
 
 
 def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
@@ -193,46 +186,3 @@ def access(cluster: Cluster, kind: Kind) -> list[str]:
     memory = ["--mem=0"] if cluster.counts_memory else []
     charged = [f"--account={account()}"] if account() else []
     return [f"--partition={kind.partition}", *kind.access, *charged, "--exclusive", *memory]
-
-
-def access_notes(cluster: Cluster, kind: Kind) -> list[str]:
-    """Return what is to be said of these options."""
-    notes = []
-    if kind.access:
-        notes.append("The nodes of this partition are of several kinds; these are the option's.")
-    if cluster.counts_memory:
-        notes.append("Jobs get no more memory than they ask for here; 0 is all of it.")
-    enforced = cluster.config.get("AccountingStorageEnforce", "")
-    if enforced and kind.fabric.fault and not account():
-        notes.append(
-            f'fill in: "--account=...", where jobs require one: Slurm enforces {enforced}.'
-        )
-    return notes
-
-
-def nodes_note(plan: Plan, kind: Kind) -> str:
-    """Say of how many nodes of a kind jobs take some."""
-    every, used = len(kind.nodes), plan.nodes_of(kind)
-    note = f"Of {every} that take jobs ({shortened((n.name for n in kind.nodes), _NAMES)})"
-    if isinstance(used, int) and used < every:
-        note += f"; a job may have {used}" if used == kind.most else "; more make larger jobs"
-    return note + "."
-
-
-def fabric_notes(plan: Plan, kind: Kind) -> list[str]:
-    """Return where the facts of a fabric come from, and what of them is to fill in."""
-    fabric = kind.fabric
-    if fabric.node:
-        source = f"{plan.date}, link.sh on {fabric.node}: "
-        if fabric.fault:
-            source = (
-                f"fill in: these are of {fabric.node}, where the command ran; no job "
-                f"looked at the nodes ({fabric.fault}). "
-            )
-    else:
-        source = f"fill in: {fabric.asked} was not looked at: {fabric.fault}."
-    notes = [source + "; ".join(fabric.notes) + "." * bool(fabric.notes)]
-    if kind.taken:
-        names = shortened(kind.taken, _NAMES)
-        notes.append(f"Taken to be alike, as their processors are: {names}.")
-    return [*(note.strip() for note in notes), *(f"fill in: {line}." for line in fabric.todo)]

@@ -176,10 +176,8 @@ def _of_environment(environment: dict[str, Any], named: Collection[str]) -> _Dra
         text = str(mpi) if mpi else "none is on the path of it"
         draft.add("mpi", mpi.name if mpi else _UNKNOWN, text, place="extras")
         if mpi and mpi.name == "openmpi" and os.geteuid() == 0:
-            variables = [
-                *map(list, dict(environment.get("env_vars", ())).items()),
-                *system_file.AS_ROOT,
-            ]
+            stated = map(list, dict(environment.get("env_vars", ())).items())
+            variables = [*stated, *system_file.AS_ROOT]
             draft.add("env_vars", variables, "Open MPI refuses root, as which this runs")
     return draft
 

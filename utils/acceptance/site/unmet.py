@@ -23,15 +23,10 @@ class Unmet:
     lines: tuple[int, ...]
     reason: str
 
-    @property
-    def place(self) -> str:
-        """Return file and first line."""
-        return f"{self.path}:{self.lines[0]}"
-
     def __str__(self) -> str:
         """Say which rows judge nothing, and why."""
         more = f", and {len(self.lines) - 1} more lines" if len(self.lines) > 1 else ""
-        return f"{self.place}{more}: judges nothing: {self.reason}"
+        return f"{self.path}:{self.lines[0]}{more}: judges nothing: {self.reason}"
 
 
 def unmet_rows(library: Library, site: configuration.Site, systems: Collection[str]) -> list[Unmet]:

@@ -17,7 +17,7 @@ from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, node_of_case
 from acceptance.machine import NONE_UP, RESUME, NoCase, configured_size, no_cases_line
 from acceptance.nodes import ALL_PAIRS
-from acceptance.rfm import LoggedRun, SiteFault, check_files, configuration
+from acceptance.rfm import LoggedRun, SiteFault, configuration
 from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.case_findings import text_of
@@ -50,7 +50,7 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
         given.setdefault(Path(case.filename).resolve(), set()).add(place_of(case))
     reasons: list[NoCase] = []
     away = none_up(run)
-    for path in check_files.check_files(run.check_path, recursive=run.recursive):
+    for path in run.check_files:
         places = given.get(path.resolve(), set())
         if not run.filters:
             why = _why(path.stem, run, away)

@@ -16,7 +16,7 @@ def _machine(tmp_path, monkeypatch):
     for name in ("LMOD_CMD", "MODULES_CMD", "MODULESHOME", "LOADEDMODULES", "SLURM_JOB_ID"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(Spack, "find", lambda workspace: None)
-    monkeypatch.setattr(externals, "mpi_versions", dict)
+    monkeypatch.setattr(externals, "mpi_names", list)
     monkeypatch.setattr(externals, "externals", lambda prefixes: {"gcc": {"buildable": False}})
     monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path / "var"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

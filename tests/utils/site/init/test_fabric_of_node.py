@@ -1,8 +1,11 @@
 """Which adapter of a made node is its fabric."""
 
+import pytest
+
 from acceptance.fabric import Facts
 from acceptance.fabric.link_check import deviations
-from acceptance.site import fabric_of_node
+from acceptance.machine import SlurmFault, SlurmNode
+from acceptance.site import cluster, fabric_of_node
 
 
 def fabric_of(sysfs, address="", route=""):
@@ -68,3 +71,30 @@ def test_no_link_at_all(slurm):
     fabric = fabric_of(slurm.node("node9"))
     assert fabric.facts == {}
     assert fabric.todo[0].startswith("no link is up")
+
+
+@pytest.mark.parametrize(
+    ("states", "asked"),
+    [
+        (["ALLOCATED", "MIXED", "IDLE"], "node2"),
+        (["IDLE+POWERED_DOWN", "MIXED", "ALLOCATED"], "node1"),
+        (["IDLE+POWERING_UP", "IDLE"], "node1"),
+        (["IDLE+DRAIN", "ALLOCATED"], ""),
+    ],
+)
+def test_a_job_looks_at_a_node_that_it_need_not_wait_for(states, asked, monkeypatch):
+    looked = []
+
+    def run_on(node, *_):
+        looked.append(node)
+        raise SlurmFault("no answer")
+
+    monkeypatch.setattr(cluster, "run_on", run_on)
+    alike = [
+        SlurmNode(f"node{n}", "", "", "DRAIN" not in text, frozenset(text.split("+")))
+        for n, text in enumerate(states)
+    ]
+    look = cluster.look_at_one("main", alike, [])
+    assert (looked, look.fault) == (
+        ([asked], "no answer") if asked else ([], "all such nodes were busy")
+    )
