@@ -148,6 +148,24 @@ def test_a_healthy_node_shows_nothing_and_a_cable_that_loses_its_counters(tmp_pa
     assert (counter.kind, counter.node, counter.what) == ("link-counters", "n1", "symbol_error")
 
 
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"technology": "infiniband", "rate": "HDR", "lanes": 4, "device": "mlx5_0/1,mlx5_0/2"},
+        {"technology": "roce", "rate": "100", "mtu": 4096, "ports": 2},
+        {"technology": "omni-path", "rate": "100", "pcie": "3.0", "pcie_lanes": 16},
+        {"technology": "ethernet", "rate": "25", "mtu": 9000, "device": "eth1,eth2"},
+    ],
+)
+def test_a_healthy_node_of_each_technology_is_as_stated(tmp_path, stated):
+    facts = Facts.read(stated)
+    command = readings.write_node(tmp_path, "n0", facts, None)
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True)
+    links = link_report.parse(done.stdout)
+    assert len(link_check.serving(links, facts)) == facts.ports
+    assert not link_check.deviations(links, facts)
+
+
 def test_kinds_by_which_faults_are_recognised_exist():
     known = {
         *FAILING,

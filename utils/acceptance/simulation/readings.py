@@ -1,7 +1,6 @@
-"""What a simulated node shows of its links: a tree of sysfs, as Linux lays it out.
+"""What a simulated node tells of its links, in the form that `fabric/link.sh` prints.
 
-The link check reads it through its own script, as it reads the tree of any node. The form is that
-of Linux, Documentation/ABI: sysfs-class-infiniband, sysfs-class-net, sysfs-bus-pci.
+The link check reads it as it reads what the script tells of any node (`fabric/link_report.py`).
 
 Each program of infiniband-diags is a script that prints a text in the form of the real one;
 `fabric.sh` runs them, and `fabric/topology/` reads what they leave, as of any fabric. A host's GUID
@@ -9,171 +8,70 @@ goes with its name, a port with its place. The version that is kept with the rea
 simulated.
 """
 
-import os
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
-from acceptance.fabric import Facts, link_report, rates, topology
+from acceptance.fabric import Facts, rates, topology
 from acceptance.simulation.defects import Injected
 from acceptance.simulation.platform import Platform, Tree
 from acceptance.simulation.technology import SimulationFault
 
-#: What a PCI device runs at and could, the files of a port and its counters, of an interface and
-#: its counters.
-_SLOT = {"speed": "5.0 GT/s PCIe", "width": 8, "most": "5.0 GT/s PCIe", "wide": 8}
-_PORT = {
-    **{"state": "4: ACTIVE", "phys_state": "5: LinkUp"},
-    **{"rate": "40 Gb/sec (4X QDR)", "link_layer": "InfiniBand"},
-}
-_COUNTERS = dict.fromkeys(
-    "symbol_error link_error_recovery link_downed port_rcv_errors local_link_integrity_errors "
-    "excessive_buffer_overrun_errors port_xmit_discards port_xmit_data port_rcv_data".split(),
-    0,
-)
-_INTERFACE = {
-    **{"operstate": "up", "duplex": "full", "mtu": 9000, "type": 1},
-    **{"speed": 10000, "carrier_changes": 1},
-}
-_STATISTICS = dict.fromkeys(
-    (f"{way}_{what}" for what in ("bytes", "errors", "dropped") for way in ("rx", "tx")), 0
-)
-
-
-class Sysfs:
-    """A tree of sysfs, with links between class, device and bus.
-
-    Whatever is added has the values above in its files, but for those that are given.
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.add("class/net/lo", operstate="unknown", mtu=65536)
-        (self.root / "class/net/bonding_masters").write_text("\n")
-
-    def add(self, folder: str, **files: object) -> None:
-        """Write files with a value each into a folder of the tree."""
-        place = self.root / folder
-        place.mkdir(parents=True, exist_ok=True)
-        for file, value in files.items():
-            (place / file).write_text(f"{value}\n")
-
-    def fill(
-        self, folders: Mapping[str, Mapping[str, object]], given: Mapping[str, object]
-    ) -> None:
-        """Write the files of folders, with the values that are given in place of theirs."""
-        if unknown := given.keys() - {file for files in folders.values() for file in files}:
-            raise TypeError(f"no file of {', '.join(folders)}: {', '.join(unknown)}")
-        for folder, files in folders.items():
-            self.add(folder, **{file: given.get(file, value) for file, value in files.items()})
-
-    def link(self, name: str, target: str) -> None:
-        """Make a relative link from a name in the tree to a target in the tree."""
-        place = self.root / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        (self.root / target).mkdir(parents=True, exist_ok=True)
-        if not place.is_symlink():
-            place.symlink_to(os.path.relpath(self.root / target, place.parent))
-
-    def slot(self, address: str, driver: str, given: Mapping[str, object]) -> str:
-        """Add a PCI device; a speed of None stands for a kernel before 4.13."""
-        place = f"devices/pci0000:00/{address}"
-        self.link(f"{place}/subsystem", "bus/pci")
-        self.link(f"{place}/driver", f"bus/pci/drivers/{driver}")
-        speed, width, most, wide = (given.get(name, value) for name, value in _SLOT.items())
-        if speed is not None:
-            self.add(place, current_link_speed=speed, current_link_width=width)
-            self.add(place, max_link_speed=most, max_link_width=wide)
-        return place
-
-    def adapter(
-        self,
-        name: str = "mlx5_0",
-        address: str = "0000:03:00.0",
-        guid: str = "",
-        driver: str = "mlx5_core",
-        **slot: object,
-    ) -> None:
-        """Add an adapter without ports; Linux writes a GUID as `9803:9b03:0050:0000`."""
-        place = self.slot(address, driver, slot)
-        (self.root / place / "infiniband" / name / "ports").mkdir(parents=True)
-        self.link(f"class/infiniband/{name}", f"{place}/infiniband/{name}")
-        self.link(f"{place}/infiniband/{name}/device", place)
-        if guid:
-            self.add(f"{place}/infiniband/{name}", node_guid=guid)
-
-    def port(self, number: int = 1, name: str = "mlx5_0", **values: object) -> None:
-        """Add a port to an adapter, with its counters."""
-        place = f"class/infiniband/{name}/ports/{number}"
-        self.fill({place: _PORT, f"{place}/counters": _COUNTERS}, values)
-
-    def interface(
-        self,
-        name: str = "eth2",
-        address: str | None = "0000:05:00.0",
-        slot: Mapping[str, object] | None = None,
-        **values: object,
-    ) -> None:
-        """Add an interface; one without an address has no device, as bridges have none."""
-        place = f"devices/virtual/net/{name}"
-        if address:
-            device = self.slot(address, "cxgb3", slot or {})
-            place = f"{device}/net/{name}"
-            self.link(f"{place}/device", device)
-        self.fill({place: _INTERFACE, f"{place}/statistics": _STATISTICS}, values)
-        self.link(f"class/net/{name}", place)
-
 
 def write_node(folder: Path, name: str, stated: Facts, fault: Injected | None = None) -> str:
-    """Write what a node shows whose links run as is stated; return the command that reads it.
+    """Write what a node tells whose links run as is stated; return the command that prints it.
 
     With a fault that is its own, they run as that lets them. Technologies that Linux shows no links
-    of leave an empty tree.
+    of tell nothing.
     """
     facts = fault.node(name, stated) if fault else stated
     counters = fault.fault.counters if fault and fault.place == name else {}
-    tree, addresses = Sysfs(folder / "sys"), (f"0000:{n:02x}:00.0" for n in range(3, 256))
-    slot = dict(zip(_SLOT, (*_slot(facts), *_slot(stated)), strict=True))
-    if facts.shown and facts.technology == "ethernet":
-        errors = {"rx_errors": sum(counters.values())} if counters else {}
-        link = {"speed": facts.mbps or -1, "mtu": facts.mtu or 1500, **errors}
-        for device in facts.devices or [f"eth{n}" for n in range(facts.ports)]:
-            tree.interface(device, next(addresses), slot, **link)
-    elif facts.shown:
-        driver = "hfi1" if facts.technology == "omni-path" else "mlx5_core"
-        layer = "Ethernet" if facts.technology == "roce" else "InfiniBand"
-        rate = str(facts.port_rate or f"{(facts.mbps or 0) / 1000:g} Gb/sec (1X)")
-        seen = set[str]()
-        for device in facts.devices or [f"mlx5_{n}" for n in range(facts.ports)]:
-            adapter, _, port = device.partition("/")
-            if adapter not in seen:
-                seen.add(adapter)
-                tree.adapter(adapter, next(addresses), "", driver, **slot)
-            tree.port(int(port or 1), adapter, rate=rate, link_layer=layer, **counters)
-    return _command(folder, name)
+    lines = ["link 1", "class infiniband listed", "class net listed"]
+    lines += [*_links(facts, stated, counters), "lldp unreadable"] if facts.shown else []
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "links.txt"
+    told = (*lines, f"end {len(lines)}")
+    report.write_text("".join(f"{name} {line}\n" for line in told))
+    return f"cat {shlex.quote(str(report))}"
 
 
-def _slot(facts: Facts) -> tuple[str | None, int]:
-    """Return speed and width of a slot as Linux writes them; no speed where nothing is stated."""
-    if facts.slot_speed is None:
-        return ("Unknown" if facts.pcie_lanes else None), facts.pcie_lanes or 0
-    return f"{facts.slot_speed:.1f} GT/s PCIe", facts.pcie_lanes or 0
+def _links(facts: Facts, stated: Facts, counters: Mapping[str, int]) -> Iterator[str]:
+    """Yield what is told of ports or interfaces, and of their slots."""
+    ethernet = facts.technology == "ethernet"
+    driver = {"ethernet": "cxgb3", "omni-path": "hfi1"}.get(facts.technology, "mlx5_core")
+    link: dict[str, object] = {"type": 1, "operstate": "up", "speed": facts.mbps or -1}
+    link |= {"duplex": "full", "mtu": facts.mtu or 1500, "rx_errors": sum(counters.values())}
+    port: dict[str, object] = {"state": "4: ACTIVE", "phys_state": "5: LinkUp", **counters}
+    port["rate"] = facts.port_rate or f"{(facts.mbps or 0) / 1000:g} Gb/sec (1X)"
+    port["link_layer"] = "Ethernet" if facts.technology == "roce" else "InfiniBand"
+    names = facts.devices or [f"{'eth' if ethernet else 'mlx5_'}{n}" for n in range(facts.ports)]
+    adapters = dict.fromkeys(device.partition("/")[0] for device in names)
+    for number, adapter in enumerate(adapters, 3):
+        address = f"0000:{number:02x}:00.0"
+        told: dict[str, object] = {"device": "pci", "driver": driver, "pci": address}
+        yield from _values(f"{'net' if ethernet else 'adapter'} {adapter}", told)
+        for when, of in (("current", facts), ("max", stated)):
+            yield from _values(f"slot {address}", _slot(of, when))
+    for device in names:
+        adapter, _, place = device.partition("/")
+        subject, values = f"port {adapter} {place or 1}", port
+        if ethernet:
+            subject, values = f"net {device}", link
+        yield from _values(subject, values)
 
 
-def _command(folder: Path, name: str) -> str:
-    """Return the command that reads a tree as that of a node of this name.
+def _values(subject: str, values: Mapping[str, object]) -> Iterator[str]:
+    return (f"{subject} {key} {value}" for key, value in values.items())
 
-    No program of this machine tells it the machine's own name, or neighbours.
-    """
-    programs = folder / "bin"
-    programs.mkdir()
-    for program, text in (("hostname", f"echo {shlex.quote(name)}"), ("lldpctl", "exit 1")):
-        (programs / program).write_text(f"#!/bin/sh\n{text}\n")
-        (programs / program).chmod(0o755)
-    script, path = shlex.quote(str(link_report.SCRIPT)), shlex.quote(str(programs))
-    return f'PATH={path}:"$PATH" sh {script} {shlex.quote(str(folder / "sys"))}'
+
+def _slot(facts: Facts, when: str) -> dict[str, object]:
+    """Return speed and width of a slot as Linux writes them; empty where nothing is stated."""
+    if facts.slot_speed is None and not facts.pcie_lanes:
+        return {}
+    speed = f"{facts.slot_speed:.1f} GT/s PCIe" if facts.slot_speed else "Unknown"
+    return {f"{when}_link_speed": speed, f"{when}_link_width": facts.pcie_lanes or 0}
 
 
 #: GUIDs that no maker has: those of hosts, 16 apart, of leaves and of spines.
