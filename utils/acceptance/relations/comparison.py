@@ -171,7 +171,7 @@ class _Part(NamedTuple):
     def measured(self, known: Noise | None, factor: float | None) -> Measured:
         """Return what it is on its side, in a unit into which `factor` brings its own."""
         samples = [self.series.samples[number] for number in self.samples]
-        middle = noise.middle(np.asarray(self.series.values)[self.samples])
+        middle = float(np.median(np.asarray(self.series.values)[self.samples]))
         newest, nodes = samples[-1], {node for sample in samples for node in sample.nodes}
         return Measured(
             self.series.case.key.where, middle * (1.0 if factor is None else factor),
