@@ -101,7 +101,7 @@ def test_a_night_with_all_its_steps_is_one_run(tmp_path, side, count, said):
     path = tmp_path / "results.db"
     campaigns(path, 6)
     found = find(read(side), load(path), 7)
-    assert (len(found.sessions), said in found.described) == (count, True)
+    assert (len(found.sessions), said in found.side.described) == (count, True)
 
 
 def test_a_night_by_the_clock_may_have_several_runs(tmp_path):

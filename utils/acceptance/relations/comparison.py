@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,11 +21,11 @@ from acceptance.core import words
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import Direction, is_simulated
 from acceptance.detection.constants import FEWEST, SMALLEST
-from acceptance.regressions.history import History, Series, software_text
+from acceptance.regressions.history import History, PastSession, Series
 from acceptance.relations import noise
 from acceptance.relations.noise import Difference, Noise
 from acceptance.relations.results import grouped
-from acceptance.relations.sides import Asked, Side, SideFault, find
+from acceptance.relations.sides import Asked, Found, Part, Side, SideFault, find
 
 
 class Word(str, Enum):
@@ -105,18 +104,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class SideFacts:
-    """What a side was: how it was asked for, in words, its sessions (UUID), what simulated it."""
-
-    text: str
-    described: str
-    sessions: tuple[str, ...]
-    systems: tuple[str, ...]
-    simulated: bool
-    software: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Comparison:
     """Two sides and their rows; `level` is the chance by which a row is outside of its noise.
 
@@ -125,8 +112,8 @@ class Comparison:
     `failed` are cases of A that have no result in B because they did not pass there.
     """
 
-    a: SideFacts
-    b: SideFacts
+    a: Side
+    b: Side
     rows: tuple[Row, ...]
     matched: tuple[str, ...]
     differs: dict[str, tuple[str, str]]
@@ -162,27 +149,23 @@ WIDEST = 1.5
 Starts = Callable[[Series], Collection[int]]
 
 
-class _Part(NamedTuple):
-    """A series with the numbers of those of its samples that are of a side."""
-
-    series: Series
-    samples: list[int]
-
-    def measured(self, known: Noise | None, factor: float | None) -> Measured:
-        """Return what it is on its side, in a unit into which `factor` brings its own."""
-        samples = [self.series.samples[number] for number in self.samples]
-        middle = noise.middle(np.asarray(self.series.values)[self.samples])
-        newest, nodes = samples[-1], {node for sample in samples for node in sample.nodes}
-        return Measured(
-            self.series.case.key.where, middle * (1.0 if factor is None else factor),
-            len(samples), known.spread if known else None, known.samples if known else 0,
-            self.series.unit, newest.session.uuid, tuple(sorted(nodes)), dict(newest.software),
-        )  # fmt: skip
+def _measured(part: Part | None, known: Noise | None, factor: float | None) -> Measured | None:
+    """Return what a part is on its side, in a unit into which `factor` brings its own."""
+    if part is None:
+        return None
+    series, samples = part
+    middle = float(np.median(np.asarray(series.values)[samples]))
+    newest, nodes = part.samples[-1], {node for sample in part.samples for node in sample.nodes}
+    return Measured(
+        series.case.key.where, middle * (1.0 if factor is None else factor),
+        len(samples), known.spread if known else None, known.samples if known else 0,
+        series.unit, newest.session.uuid, tuple(sorted(nodes)), dict(newest.software),
+    )  # fmt: skip
 
 
 #: A metric of both sides, or of one, and what brings the unit of B to that of A: None where the
 #: units do not agree.
-_Pair = tuple[_Part | None, _Part | None, float | None]
+_Pair = tuple[Part | None, Part | None, float | None]
 
 
 def compare(
@@ -200,12 +183,12 @@ def compare(
     are of that name none.
     """
     sides = find(a, history, nights, system), find(b, history, nights, system)
-    parts = [[*_parts(history, side)] for side in sides]
-    _refuse_shared(sides, parts)
-    differs = _differing(sides, parts)
+    parts = [side.parts for side in sides]
+    _refuse_shared(*sides)
+    differs = _differing(sides)
     matched = [name for name in PLACES if name not in differs]
 
-    def of_metric(part: _Part) -> Hashable:
+    def of_metric(part: Part) -> Hashable:
         key = part.series.case.key
         place = tuple(getattr(key, name) for name in matched)
         return *place, key.check, key.keys, part.series.metric
@@ -221,35 +204,26 @@ def compare(
         if difference is not None:
             _judge(row, difference, level)
     rows = sorted((row for row, _ in found), key=_order)
-    failed = _tell_failed(rows, differs, sides[1])
+    failed = _tell_failed(rows, differs, sides[1].sessions)
     counts = Counter({**dict.fromkeys(Word, 0), **Counter(row.word for row in rows)})
     count = sum(counts[word] for word in (*TOLD, Word.SAME))
-    facts = [_facts(*side) for side in zip(sides, parts, strict=True)]
+    facts = sides[0].side, sides[1].side
     return Comparison(
-        facts[0], facts[1], tuple(rows), (*matched, *METRICS), differs, CHANCE, level, count,
+        *facts, tuple(rows), (*matched, *METRICS), differs, CHANCE, level, count,
         tuple(sorted(failed)), tuple(_notes(rows, facts)), counts,
     )  # fmt: skip
 
 
-def _parts(history: History, side: Side) -> Iterator[_Part]:
-    for series in history.series:
-        if side.fits(series) and (samples := [*side.samples(series)]):
-            yield _Part(series, samples)
-
-
-def _refuse_shared(sides: Sequence[Side], parts: Sequence[Sequence[_Part]]) -> None:
-    a, b = sides
-    known = {id(part.series): {*part.samples} for part in parts[0]}
-    if any(known.get(id(part.series), set()) & {*part.samples} for part in parts[1]):
+def _refuse_shared(a: Found, b: Found) -> None:
+    known = {id(part.series): {*part.numbers} for part in a.parts}
+    if any(known.get(id(part.series), set()) & {*part.numbers} for part in b.parts):
         raise SideFault(
-            f"{a.text} and {b.text} have samples in common, so that they cannot be compared: "
-            f"A is {a.described}; B is {b.described}"
+            f"{a.side.text} and {b.side.text} have samples in common, so that they cannot be "
+            f"compared: A is {a.side.described}; B is {b.side.described}"
         )
 
 
-def _differing(
-    sides: Sequence[Side], parts: Sequence[Sequence[_Part]]
-) -> dict[str, tuple[str, str]]:
+def _differing(sides: Sequence[Found]) -> dict[str, tuple[str, str]]:
     """Return in which parts of the place the sides differ: name -> (of A, of B).
 
     One that is the same name on both sides has to agree; where each side has one name, and another
@@ -258,20 +232,22 @@ def _differing(
     """
     differs = {}
     for name in PLACES:
-        a, b = (sorted({getattr(part.series.case.key, name) for part in side}) for side in parts)
+        a, b = (
+            sorted({getattr(part.series.case.key, name) for part in side.parts}) for side in sides
+        )
         if not a or not b or {*a} & {*b}:
             continue
         if len(a) > 1 or len(b) > 1:
             raise SideFault(
-                f"{sides[0].text} and {sides[1].text} have no {name} in common, and it is not "
-                f"clear which belong together: A has {shortened(a)}; B has {shortened(b)}; name "
-                "one of each (SYSTEM:PARTITION+ENVIRONMENT)"
+                f"{sides[0].side.text} and {sides[1].side.text} have no {name} in common, and it "
+                f"is not clear which belong together: A has {shortened(a)}; B has {shortened(b)}; "
+                "name one of each (SYSTEM:PARTITION+ENVIRONMENT)"
             )
         differs[name] = (a[0], b[0])
     return differs
 
 
-def _paired(a: list[_Part], b: list[_Part]) -> Iterator[_Pair]:
+def _paired(a: list[Part], b: list[Part]) -> Iterator[_Pair]:
     """Pair series of one metric: of the same unit first, then of units that can be converted."""
     rest = [*b]
     for part in a:
@@ -314,7 +290,7 @@ def _row(pair: _Pair, starts: Starts) -> tuple[Row, Difference | None]:
     row = Row(
         case.key.check, case.suite, case.benchmark, dict(case.key.keys), series.metric,
         series.unit, series.direction, Word.UNKNOWN,
-        a.measured(noises[0], 1.0) if a else None, b.measured(noises[1], factor) if b else None,
+        _measured(a, noises[0], 1.0), _measured(b, noises[1], factor),
     )  # fmt: skip
     if a is None or b is None:
         row.word = Word.ONLY_B if a is None else Word.ONLY_A
@@ -331,7 +307,7 @@ def _row(pair: _Pair, starts: Starts) -> tuple[Row, Difference | None]:
     elif first is None or second is None:
         row.why = _unknown([a, b], noises)
     else:
-        counts = len(a.samples), len(b.samples)
+        counts = len(a.numbers), len(b.numbers)
         difference = noise.difference(math.log(row.ratio), counts, (first, second))
         row.probability = noise.two_sided(difference.t, difference.dof)
         return row, difference
@@ -356,11 +332,11 @@ def _judge(row: Row, difference: Difference, level: float) -> None:
         row.word = Word.BETTER if (row.ratio > 1) == (row.direction == "higher") else Word.WORSE
 
 
-def _noises(a: _Part | None, b: _Part | None, starts: Starts) -> list[Noise | None]:
+def _noises(a: Part | None, b: Part | None, starts: Starts) -> list[Noise | None]:
     """Return the noise of each side; two sides of one series have one."""
     if a is not None and b is not None and a.series is b.series:
-        return [_noise(a.series, [a.samples, b.samples], starts)] * 2
-    return [_noise(part.series, [part.samples], starts) if part else None for part in (a, b)]
+        return [_noise(a.series, [a.numbers, b.numbers], starts)] * 2
+    return [_noise(part.series, [part.numbers], starts) if part else None for part in (a, b)]
 
 
 def _noise(series: Series, sides: Sequence[Collection[int]], starts: Starts) -> Noise | None:
@@ -369,7 +345,7 @@ def _noise(series: Series, sides: Sequence[Collection[int]], starts: Starts) -> 
     return noise.learn(np.asarray(series.values), sides, starts(series))
 
 
-def _unknown(parts: Sequence[_Part], noises: Sequence[Noise | None]) -> str:
+def _unknown(parts: Sequence[Part], noises: Sequence[Noise | None]) -> str:
     """Say why the noise is not known, and when it will be."""
     counts = [len(part.series.values) for part in parts]
     if parts[0].series is parts[1].series:
@@ -387,13 +363,11 @@ def _order(row: Row) -> tuple[object, ...]:
     return ([*Word].index(row.word), far, *name)
 
 
-def _tell_failed(rows: Iterable[Row], differs: dict[str, tuple[str, str]], b: Side) -> set[str]:
+def _tell_failed(
+    rows: Iterable[Row], differs: dict[str, tuple[str, str]], b: Iterable[PastSession]
+) -> set[str]:
     """Return the cases of A that did not pass in B, and say so in their rows."""
-    unfit = {
-        (where.partition(":")[0], name)
-        for session in b.sessions.values()
-        for where, name in session.unfit
-    }
+    unfit = {(where.partition(":")[0], name) for session in b for where, name in session.unfit}
     failed = set()
     for row in rows:
         system = row.a.where.partition(":")[0] if row.a else ""
@@ -406,20 +380,7 @@ def _tell_failed(rows: Iterable[Row], differs: dict[str, tuple[str, str]], b: Si
     return failed
 
 
-def _facts(side: Side, parts: Sequence[_Part]) -> SideFacts:
-    systems = sorted({part.series.case.key.system for part in parts})
-    built = {part.series.samples[number].software for part in parts for number in part.samples}
-    return SideFacts(
-        side.text,
-        side.described,
-        tuple(session.uuid for session in side.sessions.values()),
-        tuple(systems),
-        any(map(is_simulated, systems)),
-        tuple(sorted({software_text(one) for one in built} - {""})),
-    )
-
-
-def _notes(rows: Sequence[Row], facts: Sequence[SideFacts]) -> Iterator[str]:
+def _notes(rows: Sequence[Row], facts: Sequence[Side]) -> Iterator[str]:
     """Yield what is to be known before a single ratio is believed."""
     a, b = ({*map(is_simulated, side.systems)} for side in facts)
     if a and b and a != b:

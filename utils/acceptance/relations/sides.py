@@ -4,16 +4,26 @@ What a side of a comparison may be called, as text: read here, looked up in `sid
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from fnmatch import fnmatchcase
-from typing import Literal, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural, shortened, there_are
+from acceptance.core.words import is_simulated
 from acceptance.ledger import campaign_of
-from acceptance.regressions.history import History, PastSession, Sample, Series, day, night
+from acceptance.regressions.history import (
+    History,
+    PastSession,
+    Sample,
+    Series,
+    day,
+    night,
+    software_text,
+)
 from acceptance.relations.results import grouped
 
 #: Each form with what it stands for; `acceptance compare --help` shows them.
@@ -33,17 +43,15 @@ FORMS = (
     (",NAME!=VERSION", "the same, measured without it"),
 )
 
-_LAST = re.compile(r"(last|night)(?:-(\d{1,6}))?\Z")
 _DAY = r"\d{4}-\d\d-\d\d"
-_WINDOW = re.compile(rf"({_DAY})?\.\.({_DAY})?\Z")
-#: The beginning of the id of a session, or of a campaign.
-_ID = re.compile(r"([0-9a-fA-F][0-9a-fA-F-]{3,}|(nightly|accept)-\d[\dT.-]*)\Z")
-_PLACE = re.compile(
-    r"(?P<system>[\w*?.-]+)?(?::(?P<partition>[\w*?.-]+))?(?:\+(?P<environment>[\w*?.-]+))?\Z"
+#: The last form is the beginning of the id of a session, or of a campaign.
+_TIME = re.compile(
+    r"(?P<group>last|night)(-(?P<back>\d{1,6}))?"
+    rf"|(?!\.\.\Z)(?P<first>{_DAY})?\.\.(?P<last>{_DAY})?|(?P<day>{_DAY})"
+    r"|(?P<id>[0-9a-fA-F][0-9a-fA-F-]{3,}|(nightly|accept)-\d[\dT.-]*)"
 )
-_SOFTWARE = re.compile(r"(?P<name>[\w.+-]+)(?P<without>!?)=(?P<version>\S+)\Z")
-
-Kind = Literal["last", "night", "id", "window"]
+_PLACE = re.compile(r"([\w*?.-]+)?(?::([\w*?.-]+))?(?:\+([\w*?.-]+))?")
+_SOFTWARE = re.compile(r"([\w.+-]+)(!?)=(\S+)")
 
 
 class SideFault(Fault):
@@ -51,13 +59,17 @@ class SideFault(Fault):
 
 
 class Time(NamedTuple):
-    """A time: the `back`-th `last` run or `night`, the beginning of an id, or whole days."""
+    """A time, and how it is written: whole days, unless it is one of the others.
 
-    kind: Kind
-    back: int = 0
-    id: str = ""
-    first: date | None = None
-    last: date | None = None
+    `group`: the `back`-th `last` run or `night`; `id`: the beginning of one.
+    """
+
+    text: str
+    group: str
+    back: int
+    id: str
+    first: date | None
+    last: date | None
 
 
 class Place(NamedTuple):
@@ -72,175 +84,212 @@ class Software(NamedTuple):
     """What was measured with, or without: a component and its version, which is a pattern."""
 
     name: str
+    without: str
     version: str
-    without: bool = False
+
+    def fits(self, sample: Sample) -> bool:
+        """Tell whether the component was built, by its key (`mpi`), or as `name@version`."""
+        built = any(
+            (self.name == key and fnmatchcase(text, self.version))
+            or (self.name == name and at and fnmatchcase(version, self.version))
+            for key, text in sample.software
+            for name, at, version in (word.partition("@") for word in text.split())
+        )
+        return built != bool(self.without)
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """A side as it was asked for; `bare` is a word that may be a place, a time, or neither."""
 
     text: str
     place: Place
-    time: Time | None = None
-    software: tuple[Software, ...] = ()
-    bare: str = ""
+    time: Time | None
+    software: tuple[Software, ...]
+    bare: str
 
 
 def read(text: str) -> Asked:
     """Read a side; raises SideFault where it is none of the forms."""
     first, *rest = text.split(",")
-    software = tuple(read_software(word) for word in rest)
-    place, at, word = first.partition("@")
-    time = _read_time(word if at else place)
+    software = tuple(_read_software(word) for word in rest)
+    word, at, when = first.partition("@")
+    time = _read_time(when if at else word)
     if at and time is None:
-        raise SideFault(f"{text}: {word or 'nothing'} after @ is no time; {_times()}")
+        raise SideFault(f"{text}: {when or 'nothing'} after @ is no time; {_forms(5)}")
     if not first and not software:
         raise SideFault(f"a side is empty; {_forms()}")
-    if not at and time is not None and time.kind != "id":
-        return Asked(text, Place(), time, software, place)
-    return Asked(text, _place(text, place), time if at else None, software, "" if at else place)
+    place = _PLACE.fullmatch(word)
+    if place is None:
+        raise SideFault(f"{text}: {word!r} is no place, no time and no session; {_forms()}")
+    return Asked(text, Place(*place.groups()), time, software, "" if at else word)
 
 
 def _read_time(text: str) -> Time | None:
     """Read a time; None where it is none. Raises SideFault for a day that there is not."""
-    if found := _LAST.match(text):
-        kind: Kind = "last" if found[1] == "last" else "night"
-        return Time(kind, back=int(found[2] or 0))
-    if re.fullmatch(_DAY, text):
-        return Time("window", first=_day(text), last=_day(text))
-    if (found := _WINDOW.match(text)) and text != "..":
-        first, last = (_day(word) if word else None for word in found.groups())
-        if first and last and first > last:
-            raise SideFault(f"{text}: ends before it begins; write the earlier day first")
-        return Time("window", first=first, last=last)
-    return Time("id", id=text.lower()) if _ID.match(text) else None
-
-
-def read_software(text: str) -> Software:
-    """Read `NAME=VERSION` or `NAME!=VERSION`; raises SideFault."""
-    found = _SOFTWARE.match(text)
+    found = _TIME.fullmatch(text)
     if found is None:
-        raise SideFault(f"{text or 'nothing'} is no software; write NAME=VERSION, as openmpi=5.0.6")
-    return Software(found["name"], found["version"], bool(found["without"]))
-
-
-def _place(text: str, place: str) -> Place:
-    found = _PLACE.match(place)
-    if found is None:
-        raise SideFault(f"{text}: {place!r} is no place, no time and no session; {_forms()}")
-    return Place(*found.groups())
-
-
-def _day(text: str) -> date:
+        return None
     try:
-        return date.fromisoformat(text)
+        first, last = (
+            date.fromisoformat(word) if (word := found[end] or found["day"]) else None
+            for end in ("first", "last")
+        )
     except ValueError:
         raise SideFault(f"{text}: there is no such day; write it like 2026-11-22") from None
+    if first and last and first > last:
+        raise SideFault(f"{text}: ends before it begins; write the earlier day first")
+    id = (found["id"] or "").lower()
+    return Time(text, found["group"] or "", int(found["back"] or 0), id, first, last)
 
 
-def _forms() -> str:
-    return f"write one of: {', '.join(form for form, _ in FORMS)}"
+def _read_software(text: str) -> Software:
+    found = _SOFTWARE.fullmatch(text)
+    if found is None:
+        raise SideFault(f"{text or 'nothing'} is no software; write NAME=VERSION, as openmpi=5.0.6")
+    return Software(*found.groups())
 
 
-def _times() -> str:
-    return f"write one of: {', '.join(form for form, _ in FORMS[:5])}"
+def _forms(count: int | None = None) -> str:
+    return f"write one of: {', '.join(form for form, _ in FORMS[:count])}"
 
 
 #: Names that a fault lists at most.
 _LISTED = 8
 
 
-@dataclass(eq=False)
+class Part(NamedTuple):
+    """A series with the numbers of those of its samples that are of a side."""
+
+    series: Series
+    numbers: list[int]
+
+    @property
+    def samples(self) -> list[Sample]:
+        """Return the samples of the side."""
+        return [self.series.samples[number] for number in self.numbers]
+
+
+@dataclass(frozen=True)
 class Side:
-    """A side: its place, and the numbers of its sessions; `text` is how it was asked for."""
+    """What a side was: how it was asked for, in words, its sessions (UUID), what simulated it."""
 
     text: str
-    place: Place
-    sessions: dict[int, PastSession]
-    software: tuple[Software, ...] = ()
-    described: str = ""
-
-    def fits(self, series: Series) -> bool:
-        """Tell whether a series is of this place."""
-        return _fits(self.place, *series.case.key[:3])
-
-    def samples(self, series: Series) -> Iterator[int]:
-        """Yield the numbers of the samples of a series that belong to this side."""
-        for number, sample in enumerate(series.samples):
-            if sample.session.number in self.sessions and _built_with(self.software, sample):
-                yield number
+    described: str
+    sessions: tuple[str, ...]
+    systems: tuple[str, ...]
+    simulated: bool
+    software: tuple[str, ...]
 
 
-def find(asked: Asked, history: History, nights: int, system: str | None = None) -> Side:
+class Found(NamedTuple):
+    """A side, with what of a history it stands for."""
+
+    side: Side
+    sessions: list[PastSession]
+    parts: list[Part]
+
+
+def find(asked: Asked, history: History, nights: int, system: str | None = None) -> Found:
     """Return what a side stands for; without a time the last `nights` nights of its place.
 
     `system` is what a side without a system is of. Raises SideFault where nothing, or more than one
     thing fits.
     """
     place, time = _settled(asked, history)
-    if place.system is None and system is not None:
-        place = place._replace(system=system)
-    known = [session for session in history.sessions if _was_at(place, session)]
-    places = _places(history)
+    place = place._replace(system=place.system or system)
+    known = [
+        session
+        for session in history.sessions
+        if any(_fits(place, *names) for names in session.partitions)
+    ]
+    places = {case.key[:3] for case in history.cases}
     if not known or not any(_fits(place, *names) for names in places):
         there = shortened(sorted(f"{names[0]}:{names[1]}+{names[2]}" for names in places), _LISTED)
         left_out = f"; {history.left_out}" if history.left_out else ""
         raise SideFault(
             f"{asked.text}: nothing was measured there; there is: {there or 'nothing'}{left_out}"
         )
-    if time is None and asked.software:
-        chosen, words = known, "all sessions"
-    elif time is None:
-        chosen = _of_nights(known, nights)
-        words = f"the last {plural(len({night(one.start) for one in chosen}), 'night')}"
+    if time is not None:
+        chosen, when = _at(asked, time, known, place)
+    elif asked.software:
+        chosen, when = known, "all sessions"
     else:
-        chosen, words = _at(asked, time, known, place)
-    side = Side(asked.text, place, {one.number: one for one in chosen}, asked.software)
+        last = _nights(known)[-nights:]
+        chosen, when = [*chain(*last)], f"the last {plural(len(last), 'night')}"
+    fitting = [series for series in history.series if _fits(place, *series.case.key[:3])]
+    parts = [*_parts(fitting, chosen, asked.software)]
     if asked.software:
-        chosen = _with_software(side, history)
-        side.sessions = {one.number: one for one in chosen}
-    built = [
+        having = {sample.session.number for part in parts for sample in part.samples}
+        chosen = [session for session in chosen if session.number in having]
+    if asked.software and not chosen:
+        built = {sample.software for series in fitting for sample in series.samples}
+        words = {f"{key}={text}" for software in built for key, text in software if key != "hash"}
+        raise SideFault(
+            f"{asked.text}: nothing was measured so; there is: "
+            f"{shortened(sorted(words), _LISTED) or 'no software that is known'}"
+        )
+    with_software = (
         f"{'without' if one.without else 'with'} {one.name} {one.version}" for one in asked.software
-    ]
-    words = ", ".join(filter(None, (_place_text(place), words, *built)))
-    side.described = ": ".join(filter(None, (words, _sessions_text(chosen))))
-    return side
+    )
+    what = ", ".join(filter(None, (_place_text(place), when, *with_software)))
+    described = ": ".join(filter(None, (what, _sessions_text(chosen))))
+    return Found(_facts(asked.text, described, chosen, parts), chosen, parts)
+
+
+def _parts(
+    fitting: Iterable[Series], sessions: Iterable[PastSession], software: tuple[Software, ...]
+) -> Iterable[Part]:
+    """Yield what series have of sessions, and of software."""
+    of_side = {session.number for session in sessions}
+    for series in fitting:
+        numbers = [
+            number
+            for number, sample in enumerate(series.samples)
+            if sample.session.number in of_side and all(one.fits(sample) for one in software)
+        ]
+        if numbers:
+            yield Part(series, numbers)
+
+
+def _facts(
+    text: str, described: str, sessions: Iterable[PastSession], parts: Iterable[Part]
+) -> Side:
+    systems = sorted({part.series.case.key.system for part in parts})
+    built = {software_text(sample.software) for part in parts for sample in part.samples}
+    return Side(
+        text, described, tuple(session.uuid for session in sessions), tuple(systems),
+        any(map(is_simulated, systems)), tuple(sorted(built - {""})),
+    )  # fmt: skip
 
 
 def _settled(asked: Asked, history: History) -> tuple[Place, Time | None]:
     """Return place and time; of a word without @ tell which of these it is."""
-    word = asked.bare
-    systems = sorted({case.key.system for case in history.cases})
+    word, time = asked.bare, asked.time
     if not word:
-        return asked.place, asked.time
-    is_place = word in systems
-    time = asked.time or _read_time(word)
-    is_time = time is not None and (
-        time.kind != "id" or bool(_beginning(history.sessions, time.id))
-    )
-    if is_place and is_time:
+        return asked.place, time
+    systems = sorted({case.key.system for case in history.cases})
+    is_time = time and (not time.id or bool(_beginning(history.sessions, time.id)))
+    if is_time and word in systems:
         raise SideFault(
             f"{asked.text}: is a system, and a session, too; write {word}:* for the system, "
             f"@{word} for the session"
         )
     if is_time:
         return Place(), time
-    patterned = any(sign in word for sign in ":+*?")
-    if not is_place and not patterned:
+    if word not in systems and not any(sign in word for sign in ":+*?"):
         ids = [one.uuid[:8] for one in history.sessions[-_LISTED:]]
         raise SideFault(
             f"{asked.text}: is no system and no session; the newest sessions: {', '.join(ids)} "
             f"(acceptance sessions lists all); of systems {there_are(word, systems)}"
         )
-    return asked.place, asked.time
+    return asked.place, None
 
 
 def _at(
     asked: Asked, time: Time, known: list[PastSession], place: Place
 ) -> tuple[list[PastSession], str]:
     """Return the sessions of a time, and the time in words."""
-    if time.kind == "id":
+    if time.id:
         found = _beginning(known, time.id)
         if len(found) != 1:
             which = f"begins {len(found)} ids: " if found else "begins no id; the newest: "
@@ -249,37 +298,28 @@ def _at(
                 f"{asked.text}: {time.id} {which}{shortened(reversed([*ids]), _LISTED)}"
             )
         return next(iter(found.values())), ""
-    if time.kind == "window":
-        chosen = [one for one in known if _within(time, one.start)]
-        ends = " to ".join(
-            "" if end is None else end.isoformat() for end in (time.first, time.last)
-        )
-        ends = ends if time.first != time.last else f"{time.first}"
+    if not time.group:
+        first, last = time.first or date.min, time.last or date.max
+        chosen = [one for one in known if first <= datetime.fromtimestamp(one.start).date() <= last]
         if not chosen:
             raise SideFault(
                 f"{asked.text}: no session began then; the oldest is of {day(known[0].start)}, the "
                 f"newest of {day(known[-1].start)}"
             )
-        return chosen, ends
+        return chosen, time.text
     if place.system is None:
         of_newest = set(known[-1].systems)
         known = [one for one in known if of_newest & set(one.systems)]
     runs, nights = _runs(known), _nights(known)
-    groups = runs if time.kind == "last" else nights
+    groups = runs if time.group == "last" else nights
     if time.back >= len(groups):
         raise SideFault(
             f"{asked.text}: goes back too far; of {', '.join(known[-1].systems)} there is: "
             f"{plural(len(nights), 'night')} (noon to noon), {plural(len(runs), 'run')} (`last`)"
         )
     chosen = groups[-1 - time.back]
-    back = f"-{time.back}" if time.back else ""
-    run = campaign_of(chosen[-1].run) if time.kind == "last" else ""
-    return chosen, f"{time.kind}{back}{f' ({run})' if run else ''}"
-
-
-def _within(time: Time, start: float) -> bool:
-    began: date = datetime.fromtimestamp(start).astimezone().date()
-    return (time.first or began) <= began <= (time.last or began)
+    run = campaign_of(chosen[-1].run) if time.group == "last" else ""
+    return chosen, f"{time.text} ({run})" if run else time.text
 
 
 def _nights(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
@@ -297,10 +337,6 @@ def _runs(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
     return [*found.values()]
 
 
-def _of_nights(sessions: list[PastSession], count: int) -> list[PastSession]:
-    return [session for group in _nights(sessions)[-count:] for session in group]
-
-
 def _beginning(sessions: Iterable[PastSession], begin: str) -> dict[str, list[PastSession]]:
     """Return the sessions, or the campaigns with theirs, whose ids begin so."""
     found: dict[str, list[PastSession]] = {}
@@ -311,18 +347,10 @@ def _beginning(sessions: Iterable[PastSession], begin: str) -> dict[str, list[Pa
     return found
 
 
-def _was_at(place: Place, session: PastSession) -> bool:
-    return any(_fits(place, *names) for names in session.partitions)
-
-
 def _fits(place: Place, *names: str) -> bool:
     """Tell whether system, partition and environment, as many as there are, fit a place."""
     pairs = zip(names, place, strict=False)
     return all(fnmatchcase(name, pattern or "*") for name, pattern in pairs)
-
-
-def _places(history: History) -> set[tuple[str, ...]]:
-    return {case.key[:3] for case in history.cases}
 
 
 def _place_text(place: Place) -> str:
@@ -338,38 +366,3 @@ def _sessions_text(sessions: list[PastSession]) -> str:
         return f"session {newest.uuid} of {when}"
     first = day(sessions[0].start)
     return f"{len(sessions)} sessions, {first} to {day(newest.start)}, the last {newest.uuid}"
-
-
-def _built_with(wanted: tuple[Software, ...], sample: Sample) -> bool:
-    return all(_has(one, sample.software) != one.without for one in wanted)
-
-
-def _has(wanted: Software, built: Iterable[tuple[str, str]]) -> bool:
-    """Tell whether a component was built: by its key (`mpi`), or as `name@version`."""
-    for key, text in built:
-        if key == wanted.name and fnmatchcase(text, wanted.version):
-            return True
-        for word in text.split():
-            name, at, version = word.partition("@")
-            if at and name == wanted.name and fnmatchcase(version, wanted.version):
-                return True
-    return False
-
-
-def _with_software(side: Side, history: History) -> list[PastSession]:
-    """Return the sessions that have samples of a side with its software.
-
-    Raises SideFault where there are none, with what there is.
-    """
-    there: set[str] = set()
-    having: set[int] = set()
-    for series in filter(side.fits, history.series):
-        having |= {series.samples[number].session.number for number in side.samples(series)}
-        for software in {sample.software for sample in series.samples}:
-            there |= {f"{key}={text}" for key, text in software if key != "hash"}
-    if not having:
-        raise SideFault(
-            f"{side.text}: nothing was measured so; there is: "
-            f"{shortened(sorted(there), _LISTED) or 'no software that is known'}"
-        )
-    return [session for number, session in side.sessions.items() if number in having]
