@@ -5,7 +5,8 @@ import pytest
 from acceptance import references
 from acceptance.ledger import Case, Metric, Session
 from acceptance.report.pages import hpcc
-from acceptance.report.results import Origin, Results
+from acceptance.report.results import Results
+from acceptance.report.runs import Ran
 from acceptance.report.source import Place
 from acceptance.suites.hpcc import RATIOS
 from tests.places import REFERENCE
@@ -34,7 +35,7 @@ def points(sessions, library, system=None):
     found = Results(Place("here", "all"))
     for each in sessions:
         for number, stored in enumerate(each.cases):
-            found.add(Origin(each, number, stored))
+            found.add(Ran(each, number, (stored,)))
     own = (point for points in hpcc.measured(found).values() for point in points)
     every = (*own, *hpcc.published(library))
     return hpcc.normalised(point for point in every if system in (None, point.system))

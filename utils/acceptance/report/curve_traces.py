@@ -32,14 +32,6 @@ RATIOS = {
     "cbr.bibw": "Bandwidth both ways inside a node over that between nodes",
     "cbr.mbw": "Bandwidth of several pairs inside a node over that between nodes",
 }
-#: Stems -> what the axis is called.
-QUANTITIES = {
-    "latency": "Latency",
-    "time": "Time",
-    "bandwidth": "Bandwidth",
-    "message_rate": "Message rate",
-    "ratio": "Ratio",
-}
 
 
 @dataclass(frozen=True, order=True)
@@ -71,7 +63,7 @@ def of_benchmark(name: str, stem: str) -> Family:
     measured: their files are called so.
     """
     row, stem = suites.find(name), stem.removesuffix("_peak")
-    quantity = QUANTITIES.get(stem, stem)
+    quantity = stem.replace("_", " ").capitalize()
     if name in RATIOS:
         return Family(BALANCE, [*RATIOS].index(name), name, RATIOS[name], quantity)
     both = row.link_factor == 2
@@ -92,8 +84,7 @@ def of_benchmark(name: str, stem: str) -> Family:
         known = {"time": (COLLECTIVE, 0, f"collective-{operation}".lower(), operation)}
     if row.columns and not name.startswith("patterns.") and stem in known:
         return Family(*known[stem], quantity)
-    title = quantity.replace("_", " ")
-    return Family(OTHER, 0, f"{name}-{stem}", f"{name}: {title.lower()}", title.capitalize())
+    return Family(OTHER, 0, f"{name}-{stem}", f"{name}: {quantity.lower()}", quantity)
 
 
 #: Up to so many curves of results in a plot their bands are shown from the beginning.

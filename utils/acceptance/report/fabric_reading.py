@@ -5,43 +5,32 @@ Of that it is what a session says of it, with what is kept of it.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from acceptance.core.errors import Fault
 from acceptance.fabric import view
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.view import kinds
-from acceptance.ledger import Case, Session
+from acceptance.ledger import Session
+from acceptance.report.runs import Ran, Run
 from acceptance.report.source import Source
 
 #: The class of the check that looks at a whole fabric.
 CHECK = "FabricView"
 
 
-class Newest(NamedTuple):
-    """A case, the session it is of, and its number in there."""
-
-    session: Session
-    number: int
-    case: Case
-
-
-def newest(source: Source, check: str, benchmark: str) -> dict[tuple[str, str], Newest]:
+def newest(source: Source, check: str, benchmark: str) -> dict[tuple[str, str], Ran]:
     """Return the newest case of a benchmark by system and partition.
 
-    `check` is the class of its check: only sessions with such a case are read. A fixture, or a case
-    that was repeated, counts as its last execution. Raises ResultsFault.
+    `check` is the class of its check: only sessions with such a case are read. Raises ResultsFault.
     """
-    found: dict[tuple[str, str], Newest] = {}
+    found: dict[tuple[str, str], Ran] = {}
     wanted = {(place.system, place.partition) for place in source.measured}
     for each in _sessions(source, check):
-        for number, case in enumerate(each.cases):
-            place = case.system, case.partition
-            if case.benchmark != benchmark or case.fixture:
-                continue
-            known = found.get(place)
-            if known is None or (known.session is each and case.run_index >= known.case.run_index):
-                found[place] = Newest(each, number, case)
+        found = {
+            (ran.case.system, ran.case.partition): ran
+            for ran in Run((each,)).cases
+            if ran.case.benchmark == benchmark and not ran.case.fixture
+        } | found
         if wanted <= found.keys():
             break
     system = source.selection.system
@@ -65,7 +54,7 @@ class Reading:
     `topology` is None where nothing of it is kept; `faults` say why, or what does not fit.
     """
 
-    by: Newest
+    by: Ran
     name: str
     topology: Topology | None = None
     accepted: view.AcceptedFabric | None = None
@@ -99,7 +88,7 @@ def leaves(source: Source, system: str) -> dict[str, str]:
     return found
 
 
-def reading(source: Source, case: Newest) -> Reading:
+def reading(source: Source, case: Ran) -> Reading:
     """Return what is kept of the fabric that a case has looked at."""
     stored = case.case
     faults: list[str] = []

@@ -325,16 +325,7 @@ def number_text(value: float | None) -> str:
     """Return a number with the digits that a person reads: 1,234.5; a gap is a dash."""
     if value is None:
         return "-"
-    if value and not 1e-4 <= abs(value) < 1e9:
-        return f"{value:.4g}"
-    if value % 1 == 0:
-        return f"{value:,.0f}"
-    text = f"{value:,.{max(0, 4 - _digits(value))}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def _digits(value: float) -> int:
-    return math.floor(math.log10(abs(value))) + 1
+    return f"{value:,.{'0f' if 1000 <= abs(value) < 1e9 else '4g'}}"
 
 
 def _file_name(plot: Plot, page: str) -> str:

@@ -12,7 +12,9 @@ from acceptance.ledger import Case
 from acceptance.report import addresses
 from acceptance.report.curve_traces import RATIOS
 from acceptance.report.plot_model import Page, Plot
+from acceptance.report.rendering import time_text
 from acceptance.report.results import Results, results
+from acceptance.report.runs import Ran
 from acceptance.report.source import Place, Source
 
 TEMPLATE = "curves.html.j2"
@@ -83,10 +85,17 @@ class Kind:
 def _failed(source: Source, found: Results, folder: str) -> list[tuple[str, str]]:
     """Return the cases of a kind of page that failed and have not passed since, with addresses."""
     return [
-        (each.failure, source.address(each.session.uuid, each.number))
+        (_failure(each), source.address(each.session.uuid, each.number))
         for each in found.failures
         if _folder_of(each.case) == folder
     ]
+
+
+def _failure(ran: Ran) -> str:
+    """Say of a case that failed which one it is, when it failed, and in which phase."""
+    case, when = ran.case, time_text(ran.session.start)
+    phase = f" ({case.fail_phase})" if case.fail_phase else ""
+    return f"{case.name} +{case.environment}: {case.result}{phase}, {when}"
 
 
 def _folder_of(case: Case) -> str:

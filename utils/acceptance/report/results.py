@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from statistics import median
-from typing import NamedTuple
 
 from acceptance.core.words import is_measured, read_metric
-from acceptance.ledger import Case, Metric, Session
+from acceptance.ledger import Metric, Session
 from acceptance.report.rendering import time_text
+from acceptance.report.runs import Ran, Run
 from acceptance.report.source import Place, Source
 
 
@@ -16,21 +16,6 @@ def count_of(keys: Mapping[str, str], key: str, default: int = 0) -> int:
     """Return a key of a result that is a number; the default where it is none."""
     text = keys.get(key, "")
     return int(text) if text.isdecimal() and text.isascii() else default
-
-
-class Origin(NamedTuple):
-    """Where a result is from: its session, and the number of its case in there."""
-
-    session: Session
-    number: int
-    case: Case
-
-    @property
-    def failure(self) -> str:
-        """Say of a case that failed which one it is, when it failed, and in which phase."""
-        case = self.case
-        phase, when = f" ({case.fail_phase})" if case.fail_phase else "", self.session.start
-        return f"{case.name} +{case.environment}: {case.result}{phase}, {time_text(when)}"
 
 
 @dataclass(frozen=True)
@@ -47,7 +32,7 @@ class Sweep:
     stem: str
     unit: str
     keys: Mapping[str, str]
-    by: Origin
+    by: Ran
     values: dict[int | None, Metric] = field(default_factory=dict)
     past: dict[str, dict[int | None, float]] = field(default_factory=dict)
     #: When the sessions in `past` began, s since the epoch.
@@ -89,26 +74,22 @@ class Results:
     place: Place
     sweeps: dict[tuple[object, ...], Sweep] = field(default_factory=dict)
     #: The cases that failed, and have not passed since.
-    failures: list[Origin] = field(default_factory=list)
+    failures: list[Ran] = field(default_factory=list)
     newest: Session | None = None
     _ended: set[tuple[str, str]] = field(default_factory=set)
 
-    def add(self, by: Origin) -> None:
+    def add(self, by: Ran) -> None:
         """Take a case; those of newer sessions come first."""
         case = by.case
         self.newest = self.newest or by.session
-        name = case.environment, case.name
-        if not case.passed:
-            if name not in self._ended:
-                self.failures.append(by)
-                self._ended.add(name)
-            return
-        self._ended.add(name)
-        for metric in case.metrics:
+        if not case.passed and by.key not in self._ended:
+            self.failures.append(by)
+        self._ended.add(by.key)
+        for metric in case.metrics if case.passed else ():
             if is_measured(metric.value):
                 self._take(by, metric)
 
-    def _take(self, by: Origin, metric: Metric) -> None:
+    def _take(self, by: Ran, metric: Metric) -> None:
         case = by.case
         stem, own = read_metric(metric.name)
         size = int(own.pop("message_size")) if "message_size" in own else None
@@ -136,9 +117,8 @@ def results(source: Source) -> list[Results]:
     """
     made = {place.name: Results(place) for place in source.measured}
     for session in source.sessions:
-        ordered = sorted(enumerate(session.cases), key=lambda entry: -entry[1].run_index)
-        for number, case in ordered:
-            name = f"{case.system}:{case.partition}"
+        for ran in Run((session,)).cases:
+            case, name = ran.case, f"{ran.case.system}:{ran.case.partition}"
             if not case.fixture and not case.plain and name in made:
-                made[name].add(Origin(session, number, case))
+                made[name].add(ran)
     return [made[name] for name in sorted(made)]

@@ -25,8 +25,8 @@ from acceptance.report.plot_model import (
     number_text,
 )
 from acceptance.report.plot_pages import Drawn, Kind
-from acceptance.report.results import Origin as CaseOrigin
 from acceptance.report.results import Results, Sweep, count_of
+from acceptance.report.runs import Ran
 from acceptance.report.source import Source
 from acceptance.suites.hpcc import COMPARABLE, RATIOS, depends_on_size, ratios_of
 
@@ -142,13 +142,13 @@ def measured(found: Results) -> dict[Run, list[Point]]:
     out.
     """
     runs: dict[Run, list[Point]] = {}
-    newest: dict[Run, CaseOrigin] = {}
+    newest: dict[Run, Ran] = {}
     # The newest results come first.
     for sweep in found.sweeps.values():
         if sweep.benchmark != "hpcc" or sweep.stem not in METRICS:
             continue
         run, place = Run.of(sweep), sweep.place
-        if newest.setdefault(run, sweep.by) == sweep.by:
+        if newest.setdefault(run, sweep.by) is sweep.by:
             named = place.system, place.partition, sweep.stem
             point = Point(*named, sweep.values[None].value, sweep.unit, sweep.note(None),
                           sweep=sweep)  # fmt: skip

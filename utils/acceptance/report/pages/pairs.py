@@ -12,9 +12,10 @@ from acceptance.ledger import Case
 from acceptance.nodes import ALL_PAIRS, AllPairs
 from acceptance.nodes.culprits import Culprit
 from acceptance.report import addresses
-from acceptance.report.fabric_reading import Newest, leaves, newest
+from acceptance.report.fabric_reading import leaves, newest
 from acceptance.report.matrices import Pairs
 from acceptance.report.plot_model import Page
+from acceptance.report.runs import Ran
 from acceptance.report.source import Source
 from acceptance.suites.all_pairs import read_so_far
 
@@ -47,7 +48,7 @@ def pages(source: Source) -> list[Page]:
     return [Page(*named, {"rows": rows}, empty=not made), *made.values()]
 
 
-def _page(source: Source, by: Newest) -> Page:
+def _page(source: Source, by: Ran) -> Page:
     """Return the page of a case: `measured` is None where nothing is stored of it."""
     case = by.case
     faults: list[str] = []
