@@ -35,15 +35,14 @@ import msgspec
 
 from acceptance.core.errors import ParseError
 from acceptance.core.pairs import ALL_UNITS, INSIDE, UNITS, Inside, Pair, PairMatrix
+from acceptance.core.records import Measured as Positive
+from acceptance.core.records import Text, Whole
 from acceptance.core.words import sized
 from acceptance.suites.output import (
-    AboveZero,
     Count,
     NotNegative,
-    Positive,
     Record,
     RecordReader,
-    Text,
 )
 from acceptance.suites.records import Benchmark, Column
 
@@ -52,8 +51,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _T = TypeVar("_T")
-#: The version of the outputs of `patterns` that are read.
-VERSION = "1.0"
 #: Bytes of the message whose time is the latency, and of that whose bandwidth is told.
 SMALL, LARGE = 8, 2**22
 #: The latter of a simulation: it has the same bandwidth there, and copies what is sent.
@@ -162,13 +159,13 @@ class Job(Record, tag="job", frozen=True):
     """What was asked for; `repetitions` are those of a loop of each quantity."""
 
     version: str
-    ranks: AboveZero
-    bytes: AboveZero
+    ranks: Whole
+    bytes: Whole
     timeout_s: NotNegative
     limit_s: Positive
-    repetitions: tuple[AboveZero, AboveZero, AboveZero]
+    repetitions: tuple[Whole, Whole, Whole]
     schedule: Literal["shifts", "chosen"]
-    rounds: AboveZero
+    rounds: Whole
     estimate_s: NotNegative
     nodes: tuple[Text, ...]
 
@@ -192,7 +189,7 @@ class InsideRound(Record, tag="inside", frozen=True):
 class Round(InsideRound, tag="round", frozen=True, kw_only=True):
     """The values of each sender by its rank."""
 
-    number: AboveZero
+    number: Whole
     to: tuple[int, ...] | None = None
 
 
@@ -258,8 +255,6 @@ def read_so_far(text: str, source: str = "all-pairs.txt", ranks: int = 0) -> Mea
 class _Reader(RecordReader):
     """One reading of a file, and the matrix so far."""
 
-    suite = "patterns"
-
     def __init__(self, text: str, source: str, ranks: int) -> None:
         import numpy as np
 
@@ -284,8 +279,7 @@ class _Reader(RecordReader):
 
     def check_job(self, ranks: int) -> None:
         count = self.job.ranks
-        if self.job.version != VERSION:
-            raise self.error(f"an output of version {self.job.version}; {VERSION} is read")
+        self.check_version(self.job.version)
         if count < 2 or ranks not in (0, count):
             raise self.error(f"{count} ranks instead of {ranks or 'two or more'}")
         if len(self.job.nodes) != count or len({*self.job.nodes}) < count:

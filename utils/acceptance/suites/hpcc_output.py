@@ -30,12 +30,11 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.hpcc import KERNELS, METRICS
-from acceptance.suites.output import LineReader
+from acceptance.suites.output import LineReader, Range
 
 #: Section -> keys of the summary that are its results.
 TESTS = {
@@ -59,20 +58,24 @@ _ENDING = re.compile(rf"^{re.escape(_END)}\nCurrent time .+\n\n#{{72}}\n\Z", re.
 _VALUE = re.compile(r"(?P<key>[A-Za-z]\w*)=(?P<value>.*)\Z", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+\Z", re.ASCII)
 
-#: The lines of HPL and PTRANS with a residual, and what they are when it is small enough.
-_RESIDUALS = {
-    "HPL": (
-        re.compile(r"\|\|Ax-b\|\|_oo/"),
-        re.compile(r"\S+= +(?P<residual>\d+\.\d+) \.+ PASSED\Z"),
-    ),
-    "PTRANS": (
-        re.compile(r"(WALL|CPU) "),
-        re.compile(r"\w+ +(\S+ +){7}PASSED +\S+ +(?P<residual>\d+\.\d+)\Z"),
-    ),
+_TESTS_LOST = r" *\d+ tests (completed and failed|skipped)", r" *0+ ", 2
+#: Section -> how lines begin that say how it went, one that passes, and how many counts of what
+#: went wrong there are; 0: these are residuals, of which there is any number.
+_RULES = {
+    **{
+        test: [(r"Node\(s\) with error ", r"Node\(s\) with error -?0+\Z", 1)]
+        for test in TESTS
+        if test.startswith(("Star", "Single"))
+    },
+    "HPL": [
+        (r"\|\|Ax-b\|\|_oo/", r"\S+= +(?P<residual>\d+\.\d+) \.+ PASSED\Z", 0),
+        _TESTS_LOST,
+    ],
+    "PTRANS": [
+        (r"(WALL|CPU) ", r"\w+ +(\S+ +){7}PASSED +\S+ +(?P<residual>\d+\.\d+)\Z", 0),
+        _TESTS_LOST,
+    ],
 }
-#: Counts of what went wrong, and how many of them a section has.
-_TESTS_LOST = re.compile(r" *(?P<n>\d+) tests (completed and failed|skipped)"), 2
-_NODES_LOST = re.compile(r"Node\(s\) with error (?P<n>-?\d+)\Z"), 1
 #: What HPCC prints besides its results when something is wrong; not all of it ends in Success=0.
 _COMPLAINT = re.compile(
     r"\[\d+\]: ERROR|HPL (ERROR|WARNING) from|Failed (Validation|to allocate)|.*\(failed\)\.|"
@@ -177,10 +180,6 @@ class Output(LineReader):
             raise self.error(f"{text!r} is no number as HPCC prints it")
         return value
 
-    def residuals(self, test: str = "HPL") -> list[Line]:
-        """Return the lines with the residuals of HPL or PTRANS."""
-        return [line for line in self.sections[test] if _RESIDUALS[test][0].match(line.text)]
-
     def check(self, *, order: int, block: int, grid: tuple[int, int], processes: int) -> None:
         """Make sure that HPCC ran what it was asked for, all of it, with correct results.
 
@@ -224,30 +223,17 @@ class Output(LineReader):
         for line in self.sections[test]:
             if _COMPLAINT.match(line.text):
                 raise self._fault(test, "HPCC found an error", line)
-        if test in _RESIDUALS:
-            self._check_residuals(test)
-            self._check_counts(test, *_TESTS_LOST)
-        elif test.startswith(("Star", "Single")):
-            self._check_counts(test, *_NODES_LOST)
-
-    def _check_residuals(self, test: str) -> None:
-        lines = self.residuals(test)
-        if not lines:
-            raise self._fault(test, "no residual")
-        for line in lines:
-            passed = _RESIDUALS[test][1].match(line.text)
-            if not passed or float(passed["residual"]) > THRESHOLD:
-                raise self._fault(test, "the residual did not pass", line)
-
-    def _check_counts(self, test: str, pattern: re.Pattern[str], wanted: int) -> None:
-        """Make sure that a section has so many lines of a pattern, and that each counts zero."""
-        lines = self.sections[test]
-        found = {line: match for line in lines if (match := pattern.match(line.text))}
-        if len(found) != wanted:
-            raise self._fault(test, f"{len(found)} counts of failures instead of {wanted}")
-        for line, match in found.items():
-            if int(match["n"]):
-                raise self._fault(test, "not all of it was done", line)
+        for begin, passing, number in _RULES.get(test, ()):
+            lines = [line for line in self.sections[test] if re.match(begin, line.text)]
+            if number and len(lines) != number:
+                raise self._fault(test, f"{len(lines)} counts of failures instead of {number}")
+            if not lines:
+                raise self._fault(test, "no residual")
+            wrong = "not all of it was done" if number else "the residual did not pass"
+            for line in lines:
+                passed = re.match(passing, line.text)
+                if not passed or float(passed.groupdict().get("residual", 0)) > THRESHOLD:
+                    raise self._fault(test, wrong, line)
 
     def _check_error(self, test: str, key: str, bound: float) -> None:
         if not 0 <= self.value(test, key) <= bound:
@@ -281,7 +267,7 @@ class Output(LineReader):
                     test, *(f"{b}PingPong{what}" for b in ("Min", "Avg", "Max"))
                 )
 
-    def _figure(self, test: str, key: str) -> "Figure":
+    def _figure(self, test: str, key: str) -> Range:
         """Return a number of the summary, as it is printed."""
         self.value(test, key)
         return general(self.printed[key].text.partition("=")[2])
@@ -290,20 +276,19 @@ class Output(LineReader):
         """Yield a result that is not the work over the time, which the summary has, too."""
         time, of, work = _WORK[key]
         seconds, result = self._figure(test, time), self._figure(test, key)
-        rate = seconds.under(work(float(self._figure(test, of).text)))
+        rate = seconds.under(work(self.value(test, of)))
         # PTRANS keeps the rate of its slowest run and the time of its last one.
         if not rate.agrees(result) and (test != "PTRANS" or result.low > rate.high):
-            yield key, f"{time}={seconds.text} makes it {rate.low:.6g}"
+            yield key, f"{self.printed[time].text} makes it {rate.low:.6g}"
 
     def _ordered(self, test: str, *bounds: str) -> Iterator[tuple[str, str]]:
         """Yield an average of ping-pong that is not between the minimum and the maximum."""
         low, average, high = (self._figure(test, key) for key in bounds)
         if low.low > average.high or average.low > high.high:
-            words = f"{bounds[0]}={low.text} and {bounds[2]}={high.text}"
-            yield bounds[1], f"not between {words}"
+            least, _, most = (self.printed[key].text for key in bounds)
+            yield bounds[1], f"not between {least} and {most}"
 
 
-_SLACK = 1e-9  # of floating point
 _DIGITS = 6  # of a %g
 #: What a template calls a number: `%.6f` and so on, `%d`, `%.3e`; and any word.
 _FORMS = {digits: rf"(?:0|[1-9]\d*)\.\d{{{digits}}}" for digits in "2369"} | {
@@ -314,48 +299,23 @@ _FORMS = {digits: rf"(?:0|[1-9]\d*)\.\d{{{digits}}}" for digits in "2369"} | {
 _FIELD = re.compile(r"<(?P<key>\w*):(?P<form>\w)(?::(?P<scale>[^>]+))?>")
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A number as it is printed, and the bounds between which it lies."""
-
-    text: str
-    low: float
-    high: float
-
-    def scaled(self, scale: str) -> "Figure":
-        """Return this as the field of a template says: `1e3` times it, or `8/`, eight over it."""
-        if scale.endswith("/"):
-            return self.under(float(scale[:-1]))
-        factor = float(scale or 1)
-        return Figure(self.text, self.low * factor, self.high * factor)
-
-    def under(self, work: float) -> "Figure":
-        """Return work over this: no finite number over what is not above zero."""
-        low, high = (work / bound if bound > 0 else math.inf for bound in (self.high, self.low))
-        return Figure(self.text, low, high)
-
-    def agrees(self, other: "Figure", *, same: bool = False) -> bool:
-        """Tell whether a number can be printed as both; `same`: the one that both are made of.
-
-        Bounds of decimals are decimals: two of one number share half of the finer one's range at
-        least, never only a bound. In another unit it may have been rounded before.
-        """
-        share = min(self.high, other.high) - max(self.low, other.low)
-        if same:
-            return share >= 0.25 * min(self.high - self.low, other.high - other.low)
-        return share >= -_SLACK * min(abs(self.low), abs(other.low))
-
-
-def stated(template: str, text: str) -> dict[str, tuple[int, Figure]]:
+def stated(template: str, text: str) -> dict[str, tuple[int, Range]]:
     """Return key -> the line, from 0 on, on which a template stands last, and its figure."""
     matches = list(_pattern(template).finditer(text))
     if not matches:
         return {}
     found = matches[-1]
     return {
-        key: (text.count("\n", 0, found.start(key)), fixed(found[key]).scaled(scale))
+        key: (text.count("\n", 0, found.start(key)), _scaled(fixed(found[key]), scale))
         for key, scale in _keys(template).items()
     }
+
+
+def _scaled(figure: Range, scale: str) -> Range:
+    """Return a number as the field of a template says: `1e3` times it, or `8/`, eight over it."""
+    return (
+        figure.under(float(scale[:-1])) if scale.endswith("/") else figure.times(float(scale or 1))
+    )
 
 
 def _keys(template: str) -> dict[str, str]:
@@ -375,20 +335,20 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(pattern + re.escape(template[end:]) + "$", re.MULTILINE | re.ASCII)
 
 
-def fixed(text: str) -> Figure:
+def fixed(text: str) -> Range:
     """Read a number that has all its decimals, as of `%.6f` and `%.3e`; `%d` is exact."""
     mantissa, _, exponent = text.partition("e")
     decimals = len(mantissa.partition(".")[2])
     half = 0.5 * 10.0 ** (int(exponent or 0) - decimals) if decimals else 0.0
-    return Figure(text, float(text) - half, float(text) + half)
+    return Range.rounded(float(text), half)
 
 
-def general(text: str) -> Figure:
+def general(text: str) -> Range:
     """Read a number of the summary, `%d` or `%g`: six digits, without the zeros at their end."""
     value = float(text)
     exact = not value or (text.isdecimal() and len(text) > _DIGITS)
     half = 0.0 if exact else 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - _DIGITS)
-    return Figure(text, value - half, value + half)
+    return Range.rounded(value, half)
 
 
 def is_printed(text: str) -> bool:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acceptance.core.errors import ParseError
-from acceptance.suites.output import HALF, SLACK, LineReader
+from acceptance.suites.output import SLACK, LineReader, Range
 from acceptance.suites.records import Benchmark, Column, Suite
 
 NAMES = ("is", "ep", "cg", "mg", "ft", "bt", "sp", "lu")
@@ -41,10 +41,7 @@ CLASSES = "SWABCDE"
 SQUARE = ("bt", "sp")
 
 #: What each benchmark measures; the names are fields of `Result`.
-METRICS = (
-    Column("seconds", "time", "s"),
-    Column("mops_total", "mops_total", "Mop/s"),
-)
+METRICS = (Column("seconds", "time", "s"), Column("mops_total", "mops_total", "Mop/s"))
 
 #: What it measures where no computation takes time, see `Result.communication_time`.
 COMMUNICATION = Column("communication_time", "communication_time", "us")
@@ -297,14 +294,12 @@ def contradiction(name: str, problem_class: str, seconds: float, mops: float) ->
     1 %, and below 0.005 s, which is printed as 0.00, there is a lowest rate only. The slack is that
     of 3.3, which computes cg and lu in single precision.
     """
-    operations = millions(name, problem_class)
-    low = operations / (seconds + HALF) * (1 - SLACK) - HALF
-    high = operations / (seconds - HALF) * (1 + SLACK) + HALF if seconds > HALF else math.inf
-    if low <= mops <= high:
+    made = Range.rounded(seconds).under(millions(name, problem_class))
+    if made.agrees(Range.rounded(mops), slack=SLACK):
         return ""
     return (
         f"{mops:.2f} Mop/s beside a time of {seconds:.2f} s, where the operations of "
-        f"{name}.{problem_class} are between {low:.2f} and {high:.2f} Mop/s"
+        f"{name}.{problem_class} are between {made.low:.2f} and {made.high:.2f} Mop/s"
     )
 
 
@@ -524,8 +519,6 @@ class _Reader(LineReader):
         label = found["label"] if found else ""
         if not found or label not in {*self.fields, *AT_WORK.values()}:
             raise self.error("an unknown line in the final block")
-        if label in self.values:
-            raise self.error(f"{label!r} stands twice in the final block")
         if label != expected:
             raise self.error(f"{label!r} where the final block of {self.release} has {expected!r}")
         value = (found["value"] or "").strip()
@@ -539,9 +532,8 @@ class _Reader(LineReader):
 
     def check_share(self, each: float) -> None:
         """Compare the rate of each process with that of all; both are rounded to two decimals."""
-        total, processes = self.values["Mop/s total"], self.values["Total processes"]
-        # 1e-9: the slack of floating point.
-        if abs(total / processes - each) > HALF * (1 + 1 / processes) + 1e-9 * each:
+        share = Range.rounded(self.values["Mop/s total"]).times(1 / self.values["Total processes"])
+        if not share.agrees(Range.rounded(each)):
             raise self.error("it is not Mop/s total over the processes")
 
     def read_rest(self, line: str) -> None:

@@ -22,10 +22,47 @@ HALF = 0.005
 #: The slack of floating point, as a share.
 SLACK = 1e-6
 _TOKEN = re.compile(r"\S+")
+#: The version of the outputs of `patterns` that are read.
+VERSION = "1.0"
 #: In JSON: a text, a number, and one without decimals.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NUMBER = re.compile(r"[-+.\deE]*\d[-+.\deE]*")
 _WHOLE = re.compile(r"-?\d+\Z", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Range:
+    """A number as it is printed, and the bounds between which that lies which it stands for."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def rounded(cls, value: float, half: float = HALF) -> "Range":
+        """Return the range of a number that is off by half of its last digit at most."""
+        return cls(value, value - half, value + half)
+
+    def times(self, factor: float) -> "Range":
+        """Return a multiple of this."""
+        return Range(self.value * factor, self.low * factor, self.high * factor)
+
+    def under(self, work: float) -> "Range":
+        """Return work over this: no finite number over what is not above zero, but for no work."""
+        bounds = (self.value, self.high, self.low)
+        return Range(*(work / each if each > 0 else math.inf if work else 0.0 for each in bounds))
+
+    def agrees(self, other: "Range", *, slack: float = 1e-9, same: bool = False) -> bool:
+        """Tell whether both can stand for one number; `slack` (share) is that of floating point.
+
+        `same`: both print the one number. Bounds of decimals are decimals: two of one number share
+        half of the finer one's range at least, never only a bound. In another unit it may have been
+        rounded before.
+        """
+        share = min(self.high, other.high) - max(self.low, other.low)
+        if same:
+            return share >= 0.25 * min(self.high - self.low, other.high - other.low)
+        return share >= -slack * min(abs(self.low), abs(other.low))
 
 
 class LineReader:
@@ -137,11 +174,8 @@ class LineReader:
             )
 
 
-Positive = Annotated[float, msgspec.Meta(gt=0)]
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
-AboveZero = Annotated[int, msgspec.Meta(ge=1)]
-Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
@@ -153,7 +187,9 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
 
 
 class RecordReader(LineReader):
-    """Reads JSON, a record a line."""
+    """Reads JSON, a record a line, that our own program `patterns` has written."""
+
+    suite = "patterns"
 
     def record(self, decoder: msgspec.json.Decoder[Any]) -> Any:
         """Return the record of the line on which the reader stands; raises ParseError."""
@@ -162,6 +198,11 @@ class RecordReader(LineReader):
             return decoder.decode(self.line)
         except msgspec.MsgspecError as err:
             raise self.error(f"no record of {self.suite}: {err}") from None
+
+    def check_version(self, version: str) -> None:
+        """Raise ParseError for an output of a version that nothing reads."""
+        if version != VERSION:
+            raise self.error(f"an output of version {version}; {VERSION} is read")
 
     def check_numbers(self) -> None:
         """Raise ParseError unless C's `%ld` or `%.9g` prints each number of the line like this."""
@@ -305,24 +346,22 @@ class TableReader(LineReader):
         if size is None or "bandwidth" not in values:
             return
         if (rate := values.get("messages")) is not None:
-            low, exact, high = (size * (rate + d * self.half_rate) / 1e6 for d in (-1, 0, 1))
+            made = Range.rounded(rate, self.half_rate).times(size / 1e6)
             what = f"{size} bytes a message"
         elif (moved := self.moved(table, size)) is not None:
             time = values["t_max" if "t_max" in values else "t"]
             if moved and not time:
                 return  # no time for some data, which is refused for itself
-            exact, low = moved / time if time else 0.0, moved / (time + HALF)
-            high = moved / (time - HALF) if time > HALF else math.inf if moved else 0.0
+            made = Range.rounded(time).under(moved)
             what = f"{moved} bytes in {time:.2f} us"
         else:
             return
         bandwidth = values["bandwidth"]
-        if not (low - HALF) * (1 - SLACK) <= bandwidth <= (high + HALF) * (1 + SLACK):
-            middle = low if math.isinf(high) else (low + high) / 2
+        if not made.agrees(Range.rounded(bandwidth), slack=SLACK):
             raise self.error(
-                f"the bandwidth {bandwidth:.2f} is not that of its line, {what}: {middle:.2f}"
+                f"the bandwidth {bandwidth:.2f} is not that of its line, {what}: {made.value:.2f}"
             )
-        values["bandwidth"] = bandwidth or exact
+        values["bandwidth"] = bandwidth or made.value
 
     def moved(self, table: Table, size: int) -> int | None:
         """Return the bytes that a bandwidth counts for each time; None: its line has no such."""

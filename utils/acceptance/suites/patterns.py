@@ -28,15 +28,14 @@ import msgspec
 
 from acceptance.core.errors import ParseError
 from acceptance.core.paths import INSTALLED, ROOT
+from acceptance.core.records import Measured as Positive
+from acceptance.core.records import Text, Whole
 from acceptance.core.words import keyed, sized
 from acceptance.suites import all_pairs
 from acceptance.suites.output import (
-    AboveZero,
     Count,
-    Positive,
     Record,
     RecordReader,
-    Text,
 )
 from acceptance.suites.records import WHEELS, Benchmark, Column, Suite
 
@@ -143,7 +142,7 @@ class Run(_Keyed, tag="run", frozen=True):
 
     version: Text
     pattern: Text
-    ranks: AboveZero
+    ranks: Whole
     mpi: str
     mpi_standard: str
 
@@ -154,11 +153,11 @@ class Options(_Keyed, tag="options", frozen=True):
     time: Positive
     warmup: Count
     seed: Count
-    sizes: tuple[AboveZero, ...] | None = None
+    sizes: tuple[Whole, ...] | None = None
     phases: Count | None = None
-    repeat: AboveZero | None = None
-    lmax: AboveZero | None = None
-    random: AboveZero | None = None
+    repeat: Whole | None = None
+    lmax: Whole | None = None
+    random: Whole | None = None
 
 
 class Plan(_Keyed, tag="plan", frozen=True):
@@ -173,12 +172,12 @@ class Phase(_Keyed, tag="phase", frozen=True):
 
     KEYS = ("size_B", "phase")
 
-    size_B: AboveZero
-    phase: AboveZero
+    size_B: Whole
+    phase: Whole
     distance: Positive
-    streams: AboveZero
+    streams: Whole
     waiting: Count
-    repetitions: AboveZero
+    repetitions: Whole
     loop_us: Positive
     min_MBps: Positive
     mean_MBps: Positive
@@ -192,9 +191,9 @@ class Distance(_Keyed, tag="distance", frozen=True):
 
     KEYS = ("size_B", "distance")
 
-    size_B: AboveZero
-    distance: AboveZero
-    repetitions: AboveZero
+    size_B: Whole
+    distance: Whole
+    repetitions: Whole
     loop_us: Positive
     latency_us: Positive
     bandwidth_MBps: Positive
@@ -206,9 +205,9 @@ class Rate(_Keyed, tag="rate", frozen=True):
     KEYS = ("pattern", "size_B", "method")
 
     pattern: Count
-    size_B: AboveZero
+    size_B: Whole
     method: Text
-    repetitions: AboveZero
+    repetitions: Whole
     loop_us: Positive
     rate_MBps: Positive
 
@@ -218,7 +217,7 @@ class Summary(_Keyed, tag="summary", frozen=True):
 
     KEYS = ("processes",)
 
-    processes: AboveZero
+    processes: Whole
     b_eff_MBps: Positive
     per_process_MBps: Positive
     at_lmax_MBps: Positive
@@ -272,8 +271,6 @@ def parse(
 class _Reader(RecordReader):
     """One reading of an output, and what of it was read so far."""
 
-    suite = "patterns"
-
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
         self.ranks: int | None = None
@@ -301,8 +298,7 @@ class _Reader(RecordReader):
                 self.check_run(record)
 
     def check_run(self, run: Run) -> None:
-        if run.version != all_pairs.VERSION:
-            raise self.error(f"version {run.version}; {all_pairs.VERSION} is read")
+        self.check_version(run.version)
         if run.pattern != (self.benchmark or run.pattern):
             raise self.error(f"ran the pattern {run.pattern} instead of {self.benchmark}")
         if self.ranks not in (None, run.ranks):
