@@ -9,6 +9,7 @@ from acceptance.nodes.culprits import Culprit
 from acceptance.report import addresses, figures
 from acceptance.report.matrices import MOST, Pairs
 from acceptance.report.pages import pairs
+from acceptance.report.rendering import Renderer
 from tests import made_matrices, report_data, report_fabrics
 from tests.browser import axe, browser, fits, open_page, page  # noqa: F401
 from tests.made import Case, Database
@@ -152,10 +153,11 @@ def test_what_is_not_there_is_said(tmp_path):
     assert "there is no value of each pair any more" in told.context["faults"][0]
     assert told.context["culprits"]
     assert not told.plots
-    rows = {row["place"].partition: row["text"] for row in index.context["rows"]}
-    assert "never measured" in rows["other"]
-    assert rows["compute"] == told.context["summary"]
-    assert rows["compute"].startswith("1 culprit: ")
+    html = Renderer([], "now").html(index)
+    assert html.count("never measured") == 1
+    assert html.index("never measured") > html.index("made:other")
+    assert told.context["summary"].startswith("1 culprit: ")
+    assert f"<td>{told.context['summary']}</td>" in html
 
 
 def test_a_file_that_ends_early_and_one_that_is_none_are_told(tmp_path):

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
-from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
 from acceptance.regressions import Change
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
 from acceptance.report.figures import figure
-from acceptance.report.plot_model import Axis, Mark, Origin, Page, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Origin, Page, Plot, Scale, Trace
 from acceptance.report.source import Source
 
 #: Values of all files together: more series have fewer of their newest samples, but so many.
@@ -37,12 +36,11 @@ CHANGED = 200
 #: Newest samples of a row's curve, its width and height, and the range of values (of the middle
 #: one) that it has at least: noise is not to look like a change.
 CURVE, WIDTH, HEIGHT, FLAT = 60, 120, 20, 0.1
-#: The form of a plot, which the page's script fills in: a series, its levels, two marks.
+#: The form of a plot, which the page's script fills in: a series and its levels.
 _FORM = Plot(
     "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True),
     (Trace("", (), simulated=True, group="series"),
      Trace("level", (), Origin.PAST, group="series")),
-    (Mark("change", "", x=0.0), Mark("software", "", x=0.0)),
 )  # fmt: skip
 
 
@@ -193,7 +191,7 @@ def _page(
     context = {
         "partitions": partitions,
         "count": len(known),
-        "left_out": most and _left_out(source, most),
+        "most": most,
         "notes": source.history.notes,
         "file_of": file_of,
         "changed": changed,
@@ -208,14 +206,6 @@ def _page(
         path, title, "history.html.j2", "History", context, files=texts, simulated=simulated,
         draws=bool(texts), empty=not known,
     )  # fmt: skip
-
-
-def _left_out(source: Source, most: int) -> str:
-    return (
-        f"There are {len(source.history.series):,} series: the plots and tables here have the "
-        f"newest {plural(most, 'sample')} of each, so that this report stays small. Changes were "
-        "found in all samples; `acceptance history METRIC --format csv` has all of a series."
-    )
 
 
 def _script(

@@ -35,10 +35,6 @@ METRICS = ("G-HPL", *RATIOS)
 RING, HPL = "RandomRing-bandwidth/G-HPL", "G-HPL"
 #: Spokes that a run needs to be drawn in a Kiviat diagram.
 SPOKES = 3
-EMPTY = (
-    "No session of this report has a result of HPCC on this partition. `reframe -c checks/hpcc.py "
-    "-r` measures it where an environment has HPCC, or where Spack can build it."
-)
 #: What is said of runs whose ratios to HPL are too large.
 SMALL = "their matrices are too small for the memory, so that papers are not drawn beside them."
 #: What is said of the lines of papers.
@@ -194,7 +190,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     ]
 
 
-pages = Kind("hpcc", "HPCC", "HPCC on {}", EMPTY, _draw, compares=False).pages
+pages = Kind("hpcc", "HPCC", "HPCC on {}", _draw, compares=False).pages
 
 
 def _polygons(source: Source, points: Iterable[Point]) -> Iterator[Trace]:

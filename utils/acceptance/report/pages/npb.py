@@ -31,10 +31,6 @@ from acceptance.report.source import Source
 from acceptance.suites.npb import COMMUNICATION, NAMES
 
 METRICS = ("mops_total", COMMUNICATION.stem)
-EMPTY = (
-    "No session of this report has a result of NPB on this partition. `reframe -c checks/npb.py "
-    "-r` measures it where an environment has NPB, or where Spack can build it."
-)
 #: What tells configurations apart beside partition and environment.
 _TOLD = ("nodes", "mapping", "intranode")
 #: A benchmark of a class and a number of processes: `IS.B.16`.
@@ -65,7 +61,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     return text, [("Times", plots)]
 
 
-pages = Kind("npb", "NPB", "NPB on {}", EMPTY, _draw).pages
+pages = Kind("npb", "NPB", "NPB on {}", _draw).pages
 
 
 def _bars(found: Iterable[Results]) -> list[Bars]:
