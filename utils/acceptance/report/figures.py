@@ -153,19 +153,16 @@ def _by_row(trace: Trace, values: Sequence[Any]) -> list[list[Any]]:
 
 def _looks(traces: Sequence[Trace]) -> Iterator[Look]:
     groups: dict[str, int] = {}
-    seen: dict[tuple[str, Origin], int] = {}
     for at, trace in enumerate(traces):
         bound = trace.origin is Origin.LIMIT and not trace.group
         key = trace.group or f"trace {at}"
         group = 0 if bound else groups.setdefault(key, len(groups))
-        before = seen.get((key, trace.origin), 0)
-        seen[key, trace.origin] = before + 1
-        symbol = SYMBOLS[(group + 3 * before) % len(SYMBOLS)]
+        symbol = SYMBOLS[at % len(SYMBOLS)]
         yield Look(
             "limit" if bound else f"colour-{group % COLOURS + 1}",
             DASHES[trace.origin],
             symbol if trace.origin is Origin.MEASURED else f"{symbol}-open",
-            PATTERNS[(group + 3 * before) % len(PATTERNS)],
+            PATTERNS[at % len(PATTERNS)],
         )
 
 

@@ -183,8 +183,8 @@ class Plot:
     summary: str
     x: Axis
     y: Axis
-    traces: tuple[Trace, ...]
-    marks: tuple[Mark, ...] = ()
+    traces: Sequence[Trace]
+    marks: Sequence[Mark] = ()
     caption: str = ""
     on_demand: bool = False
     z: Axis | None = None

@@ -79,8 +79,7 @@ def summary(read: Reading, failing: list[Row]) -> str:
     if not read.looked:
         return " ".join([*words, "The newest look at this fabric failed: see the table."])
     if failing:
-        counts = Counter(row.trouble.counted if row.trouble else "of another kind"
-                         for row in failing)  # fmt: skip
+        counts = Counter(row.trouble.word if row.trouble else "of another kind" for row in failing)
         parts = ", ".join(f"{count} {what}" for what, count in counts.items())
         words.append(f"{plural(len(failing), 'deviation')}: {parts}.")
     elif read.accepted is None:

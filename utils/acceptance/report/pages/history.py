@@ -152,7 +152,7 @@ def pages(source: Source) -> list[Page]:
     partitions = []
     for place, cases in groupby(known, key=lambda entry: _place(entry[0])):
         name = ":".join(place)
-        path = addresses.HISTORY if one_page else addresses.history(name)
+        path = addresses.HISTORY if one_page else addresses.page("history", name)
         partitions.append(Partition(name, [*cases], path, slow.get(place, ())))
     every = [one.series for partition in partitions for one in partition.known]
     most = 0
@@ -223,10 +223,10 @@ def _case(
     case: CaseHistory, known: Sequence[Known], most: int, sessions: dict[str, int],
     shown: Shown,
 ) -> dict[str, Any]:  # fmt: skip
-    newest = [one.series.samples[-most if most else 0 :] for one in known]
-    samples: dict[int, Sample] = {id(each): each for row in newest for each in row}
+    samples: dict[int, Sample] = {
+        id(each): each for one in known for each in one.series.samples[-most if most else 0 :]
+    }
     order = sorted(samples.values(), key=lambda each: (each.session.number, each.time))
-    place = {id(each): number for number, each in enumerate(order)}
     times = [round(each.time) for each in order]
     key = case.key
     return {
@@ -242,26 +242,23 @@ def _case(
         ],
         "software": _runs(_software(each.software) for each in order),
         "nodes": _runs(" ".join(each.nodes) for each in order),
-        "series": [
-            _series(one, [place[id(each)] for each in row], len(order))
-            for one, row in zip(known, newest, strict=True)
-        ],
+        "series": [_series(one, order) for one in known],
     }
 
 
-def _series(one: Known, places: Sequence[int], count: int) -> dict[str, Any]:
-    """Return a series as data: its samples stand at these places among those of its case."""
+def _series(one: Known, order: Sequence[Sample]) -> dict[str, Any]:
+    """Return a series as data, with a value or None for each of some samples of its case."""
     series, level = one.series, one.level
+    values = dict(zip(map(id, series.samples), map(_short, series.values), strict=True))
     data: dict[str, Any] = {
         "id": one.anchor,
         "metric": series.metric,
         "unit": series.unit,
         "direction": series.direction or "",
-        "values": [*map(_short, series.values[-len(places) :])] if places else [],
+        "values": [values.get(id(each)) for each in order],
         "all": series.count,
     }
     more = {
-        "at": [] if places == [*range(count)] else places,
         "level": [] if level is None else _short(level),
         "changes": one.steps,
         "alerts": [

@@ -99,4 +99,4 @@ def _pairs(
     if cut or read.fault:
         faults.append(f"the file is not whole: {cut or read.fault}")
     by_leaf = leaves(source, case.system)
-    return Pairs.of(read.matrix, by_leaf, found, simulated=bool(case.simulated))
+    return Pairs(read.matrix, by_leaf, found, simulated=bool(case.simulated))

@@ -33,13 +33,11 @@
     let time = 0;
     const times = of.times.map(step => { time += step; return time; });
     const cases = new Map(of.cases);
-    const places = series.at || times.map((_, place) => place);
-    return series.values.map((value, number) => {
-      const place = places[number];
+    return series.values.map((value, place) => {
       const [uuid, session] = data.sessions[of.sessions[place]];
       const page = cases.has(place) ? `${session}#case-${cases.get(place)}` : session;
       return {time: times[place], value, uuid, page, software: at(of.software, place), nodes: at(of.nodes, place)};
-    });
+    }).filter(each => each.value !== null);
   };
 
   // Levels between changes, as the judge of the gate has them: a step at each change.
