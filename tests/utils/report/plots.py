@@ -81,7 +81,6 @@ def nights(plot="history", count=50, **fields):
     """Return a series of nights, with a change in it."""
     samples = [Sample(1_760_000_000.0 + 86400 * night, 2.0 + (night > count // 2))
                for night in range(count)]  # fmt: skip
-    marks = (Mark("change", "slower by 50 %", x=samples[count // 2].x),)
     axes = Axis("Night", scale=Scale.DATE), Axis("Latency", "us")
     points = Trace("latency_8", samples, form=Form.POINTS)
-    return Plot(plot, "History", "Nights.", *axes, (points,), marks, **fields)
+    return Plot(plot, "History", "Nights.", *axes, (points,), **fields)

@@ -32,7 +32,7 @@ def made(tmp_path_factory):
 def test_the_newest_run_is_compared_with_the_one_before(made):
     source, site = made
     of_system = compare.pages(source)[-1]
-    assert of_system.path == addresses.compare("made")
+    assert of_system.path == addresses.page("compare", "made")
     assert of_system.context["said"] == "8 metrics worse"
     html = (site / of_system.path).read_text()
     assert html.count(">worse</span>") == 8
@@ -50,7 +50,7 @@ def test_the_newest_run_is_compared_with_the_one_before(made):
 
 def test_the_data_are_all_of_it(made):
     _, site = made
-    path = addresses.compare("made")
+    path = addresses.page("compare", "made")
     data = json.loads((site / addresses.data(path, "all", "json")).read_text())
     assert len(data["rows"]) == 24
     assert data["counts"]["worse"] == 8
@@ -58,9 +58,9 @@ def test_the_data_are_all_of_it(made):
 
 def test_sides_that_are_asked_for_have_a_page_and_those_that_are_not_there_say_so(made):
     source, site = made
-    asked = (site / addresses.compare(" and ".join(OTHER))).read_text()
+    asked = (site / addresses.page("compare", " and ".join(OTHER))).read_text()
     assert "2026-01-10" in asked
-    lost = (site / addresses.compare("nowhere and last")).read_text()
+    lost = (site / addresses.page("compare", "nowhere and last")).read_text()
     assert "Not compared: nowhere: is no system and no session" in lost
     assert any(fault.startswith("compare nowhere last: ") for fault in source.faults)
 
@@ -112,14 +112,16 @@ def test_a_hostile_name_stays_text(tmp_path):
     for _ in range(2):
         database.add([report_data.hostile_case()])
     source = report_data.source(tmp_path)
-    html = (report_data.site(source, tmp_path / "site") / addresses.compare("made")).read_text()
+    html = (
+        report_data.site(source, tmp_path / "site") / addresses.page("compare", "made")
+    ).read_text()
     assert "<script>alert" not in html
 
 
 def test_the_page_in_a_browser(made, page):
     _, site = made
     page.set_viewport_size(PHONE)
-    open_page(page, site, addresses.compare("made"))
+    open_page(page, site, addresses.page("compare", "made"))
     page.locator("figure.plot").first.scroll_into_view_if_needed()
     page.wait_for_selector("figure.plot .main-svg")
     assert page.locator(".verdict .said").inner_text() == "8 metrics worse"

@@ -10,6 +10,7 @@ from acceptance.fabric import bandwidth_shares, latency_floor, limit
 from acceptance.report import curve_traces, plot_model
 from acceptance.report.pages import curves, hpcc, npb
 from acceptance.report.plot_model import Form, Origin
+from acceptance.report.rendering import Renderer
 from acceptance.report.results import results
 from tests.made import Database
 from tests.report_data import HOSTILE, source, workspace
@@ -181,7 +182,7 @@ def test_a_simulated_system_is_marked_and_has_the_papers_of_the_real_one(tmp_pat
 def test_a_report_without_sessions_says_what_would_fill_the_page(tmp_path):
     Database(workspace(tmp_path).results)
     (page,) = curves.pages(source(tmp_path))
-    assert "measures some" in page.context["text"]
+    assert "measures some" in Renderer([], "now").html(page)
     assert not page.plots
 
 

@@ -73,10 +73,12 @@ def rows(data):
             for step in case["times"]:
                 times.append(now := now + step)
             for one in case["series"]:
-                at = one.get("at", range(len(times)))
                 found[one["id"]] = [
-                    (times[place], value, each["sessions"][case["sessions"][place]][0])
-                    for place, value in zip(at, one["values"], strict=True)
+                    (time, value, each["sessions"][session][0])
+                    for time, session, value in zip(
+                        times, case["sessions"], one["values"], strict=True
+                    )
+                    if value is not None
                 ]
     return found
 
@@ -92,7 +94,7 @@ def test_every_sample_stands_in_a_file_with_its_session(source, site):
 
 
 def test_changes_and_alerts_are_those_of_the_gate(source, site):
-    judgement = source.judgement(simulated=False)
+    judgement = source.judgements[False]
     alarming = {history.anchor(change.series) for incident in judgement.incidents
                 for change in incident.changes}  # fmt: skip
     assert alarming
@@ -245,12 +247,12 @@ def test_many_series_have_a_page_for_each_partition_and_say_what_is_left_out(
         "History of made:compute", "History of simulated-made:other",
     ]  # fmt: skip
     assert not index.files
-    assert "the newest 10 samples" in index.context["left_out"]
     (text,) = parts[1].files.values()
     assert [len(one["values"]) for case in json.loads(text[15:-3])["cases"]
             for one in case["series"]] == [10, 10]  # fmt: skip
     folder = report_data.site(source, tmp_path / "web")
     html = (folder / index.path).read_text()
+    assert "the newest 10 samples" in html
     assert parts[0].path.split("/")[-1] in html
 
 
@@ -260,7 +262,7 @@ def test_slow_nights_and_acknowledgements_stand_in_the_plot(source, page, tmp_pa
     monkeypatch.setattr(acknowledgements, "load", lambda folder: [ack])
     night = series.samples[20].session
     slow = SlowNight(("made", "compute"), 20, night, ())
-    monkeypatch.setattr(source.judgement(simulated=False), "slow", (slow,))
+    monkeypatch.setattr(source.judgements[False], "slow", (slow,))
     folder = report_data.site(source, tmp_path / "web")
     open_page(page, folder, f"{addresses.HISTORY}#{history.anchor(series)}")
     page.locator("figure.plot[data-state=drawn]").wait_for()
@@ -271,7 +273,7 @@ def test_slow_nights_and_acknowledgements_stand_in_the_plot(source, page, tmp_pa
 
 
 def test_acknowledgements_stand_at_their_series(source, monkeypatch):
-    judgement = source.judgement(simulated=False)
+    judgement = source.judgements[False]
     alert = judgement.incidents[0].alert
     ack = acknowledgements.Ack(alert.id, "cable ordered", date(2026, 4, 1), "operator", GIVEN)
     other = acknowledgements.Ack(

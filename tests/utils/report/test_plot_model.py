@@ -134,7 +134,8 @@ def test_the_json_has_the_rows_of_the_csv():
 def test_marks_stand_where_they_belong():
     layout = figures.figure(plots.cells())["layout"]
     row, across, down = layout["shapes"]
-    assert (row["y0"], row["y1"], row["x0"], row["x1"]) == (1.5, 2.5, -0.5, 2.5)
+    assert (row["yref"], row["y0"], row["y1"]) == ("y", 1.5, 2.5)
+    assert (row["xref"], row["x0"], row["x1"]) == ("x domain", 0, 1)
     assert across["x0"] == across["x1"] == down["y0"] == down["y1"] == 1.5
     (one,) = figures.figure(plots.bars())["layout"]["shapes"]
     assert (one["yref"], one["y0"], one["y1"]) == ("y", 1.0, 1.0)

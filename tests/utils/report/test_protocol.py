@@ -49,7 +49,7 @@ def written(tmp_path_factory):
 
 
 def shown(page, site, name):  # noqa: F811
-    open_page(page, site, addresses.protocol(f"accept-{name}"))
+    open_page(page, site, addresses.page("protocol", f"accept-{name}"))
     return page.locator(".said").inner_text(), page.locator(".signature").count()
 
 
@@ -81,7 +81,7 @@ def test_nobody_signs_what_does_not_agree_with_itself(written, page, name):  # n
 
 
 def test_it_prints_on_paper(written, page, tmp_path):  # noqa: F811
-    open_page(page, written, addresses.protocol("accept-accepted"))
+    open_page(page, written, addresses.page("protocol", "accept-accepted"))
     page.emulate_media(media="print")
     assert not page.locator("nav").is_visible()
     assert page.locator(".signature").first.is_visible()

@@ -62,24 +62,17 @@ def of_system(kind: str, system: str) -> str:
     return f"{kind}/all--{legal(system)}.html"
 
 
-def compare(name: str) -> str:
-    """Return the page of a comparison."""
-    return f"compare/{legal(name)}.html"
+def page(kind: str, name: str) -> str:
+    """Return the page of a comparison, the protocol of an acceptance, or the histories of a thing.
 
-
-def protocol(campaign: str) -> str:
-    """Return the page of the protocol of an acceptance."""
-    return f"protocol/{legal(campaign)}.html"
+    `kind` is `compare`, `protocol` or `history`, `name` what the thing is called.
+    """
+    return f"{kind}/{legal(name)}.html"
 
 
 def of_protocol(campaign: str) -> str:
     """Return the copy of the data that a protocol consists of."""
     return f"data/protocol/{legal(campaign)}.json"
-
-
-def history(name: str) -> str:
-    """Return the page of the histories of a thing, which `name` names."""
-    return f"history/{legal(name)}.html"
 
 
 def data(page: str, plot: str, ending: str) -> str:

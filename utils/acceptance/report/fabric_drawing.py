@@ -23,29 +23,32 @@ from acceptance.report.plot_model import Axis, Form, Plot, Sample, Scale, Trace
 class Trouble(Enum):
     """What a link or switch is marked with.
 
-    A letter beside the colour, what it means, the words after a number of them, and the kinds of
-    observations that mark a place with it. Others are told in words alone.
+    A letter beside the colour, what it means, the kinds of observations that mark a place with it,
+    and how its lines are dashed. Others are told in words alone.
     """
 
-    LOST = "L", "lost", "lost", (kinds.LOST, kinds.SWITCH)
-    DOWN = "D", "not in service", "not in service", (kinds.STATE,)
-    NARROW = "N", "narrow: lanes are missing", "narrow", (kinds.WIDTH,)
-    SLOW = "S", "slow: trained at a lower speed", "slow", (kinds.SPEED,)
-    ERRING = "E", "errors that rise", "with errors that rise", (kinds.ERRORS,)
+    LOST = "L", "lost", (kinds.LOST, kinds.SWITCH), "dash"
+    DOWN = "D", "not in service", (kinds.STATE,)
+    NARROW = "N", "narrow: lanes are missing", (kinds.WIDTH,), "dot"
+    SLOW = "S", "slow: trained at a lower speed", (kinds.SPEED,), "dashdot"
+    ERRING = "E", "with errors that rise", (kinds.ERRORS,)
     CHANGED = (
-        "C", "changed: another cable, port or device than accepted", "changed",
+        "C", "changed: another cable, port or device than accepted",
         (kinds.NEW, kinds.SWAPPED, kinds.MOVED, kinds.REPLACED),
     )  # fmt: skip
-    FEWER = "F", "fewer uplinks than its siblings", "leaf with fewer uplinks", (kinds.UPLINKS,)
-    AWAY = "A", "its node is known to be away", "of a node that is away", (kinds.AWAY,)
-    STANDING = (
-        "e", "errors that were counted and do not rise", "with errors that stand", (kinds.STANDING,)
-    )  # fmt: skip
+    FEWER = "F", "with fewer uplinks than its siblings", (kinds.UPLINKS,)
+    AWAY = "A", "of a node that is known to be away", (kinds.AWAY,)
+    STANDING = "e", "with errors that were counted and do not rise", (kinds.STANDING,)
 
-    def __init__(self, letter: str, text: str, counted: str, of: tuple[str, ...]) -> None:
-        self.letter, self.text, self.counted, self.of = letter, text, counted, of
+    def __init__(self, letter: str, text: str, of: tuple[str, ...], dash: str = "solid") -> None:
+        self.letter, self.text, self.of, self.dash = letter, text, of, dash
         #: Its name in a style sheet.
         self.key = self.name.lower()
+
+    @property
+    def word(self) -> str:
+        """Return what it means in few words."""
+        return self.text.partition(":")[0]
 
 
 _TROUBLES = {kind: each for each in Trouble for kind in each.of}
@@ -76,11 +79,10 @@ def rows_of(seen: Iterable[Finding], since: Mapping[str, str]) -> list[Row]:
 
     `since`: what `view.key_of` names -> when it was seen first (ISO 8601).
     """
-    order = [*Trouble]
+    order = [*_TROUBLES]
 
     def rank(each: Finding) -> tuple[bool, int, str, str]:
-        trouble = _TROUBLES.get(each.kind)
-        place = len(order) if trouble is None else order.index(trouble)
+        place = order.index(each.kind) if each.kind in order else len(order)
         return not each.fails, place, each.kind, each.device
 
     rows: list[Row] = []
@@ -165,10 +167,8 @@ _BELOW, _NEXT = 0.28, 0.07
 _PART = 0.7
 #: Switches of a level up to which their names are level, and up to which they are written at all.
 _LEVEL, _UPRIGHT = 12, 80
-#: Nodes up to which their names are written, and links of a kind up to which their lines are thick.
-_NAMED, _THICK = 32, 16
-#: Part of the way along which the marks of links are spread, so that they hide each other less.
-_SPREAD, _GOLDEN = (0.25, 0.5), 0.618
+#: Nodes up to which their names are written.
+_NAMED = 32
 _CAPTION = (
     "Nodes stand below their leaf. Links that deviate have the letters of the legend; each leads "
     "to its line in the table, and each switch to its links."
@@ -177,10 +177,6 @@ GOOD, SWITCHES, NODES = "as it should be", "switches", "nodes"
 #: What is good -> colour, symbol, size (px). A trouble is a disk in its own colour.
 _LOOKS = {
     GOOD: ("limit", "circle", 3), SWITCHES: ("ink", "square", 11), NODES: ("limit", "square", 5),
-}  # fmt: skip
-#: How lines are dashed; others are solid.
-_DASHES: Mapping[Trouble | str, str] = {
-    Trouble.LOST: "dash", Trouble.NARROW: "dot", Trouble.SLOW: "dashdot",
 }  # fmt: skip
 Place = tuple[float, float]
 
@@ -220,7 +216,8 @@ class Tree:
                 self.places[guid] = (number + 0.5) / len(guids), float(height)
                 self._switch(guid, level, len(guids))
         for number, link in enumerate(self.topology.links):
-            self._link(link, _SPREAD[0] + _SPREAD[1] * ((number * _GOLDEN) % 1))
+            # The marks of links are spread along them, so that they hide each other less.
+            self._link(link, 0.25 + 0.5 * (number * 0.618 % 1))
 
     def _mark(
         self, rows: Sequence[Row], place: Place, name: str, level: int | None,
@@ -292,7 +289,7 @@ class Tree:
         return Plot(
             "tree", "The fabric as a tree", summary,
             Axis("link, switch or node", scale=Scale.CATEGORY), Axis("level", free=True),
-            tuple(_trace(kind, self.things[kind], simulated=simulated) for kind in kinds),
+            [_trace(kind, self.things[kind], simulated=simulated) for kind in kinds],
             caption=_CAPTION,
             layout={"xaxis": {"type": "linear", "range": [0, 1], "visible": False},
                     "yaxis": {"tickvals": [*range(len(names))], "ticktext": names,
@@ -303,9 +300,12 @@ class Tree:
 
 def _trace(kind: Trouble | str, things: Sequence[Thing], *, simulated: bool) -> Trace:
     """Return a mark at each thing, with its text, and the ways of links."""
-    bad = isinstance(kind, Trouble)
-    name = f"{kind.letter}: {kind.text}" if isinstance(kind, Trouble) else kind
-    own, symbol, size = (kind.key, "circle", 17) if isinstance(kind, Trouble) else _LOOKS[kind]
+    if bad := isinstance(kind, Trouble):
+        name, own, symbol, size, dash = (
+            f"{kind.letter}: {kind.text}", kind.key, "circle", 17, kind.dash
+        )  # fmt: skip
+    else:
+        name, (own, symbol, size), dash = kind, _LOOKS[kind], "solid"
     sizes = [size if each.text or not bad else 1 for each in things]
     marks = {
         "type": "scatter", "mode": "markers+text", "zorder": 1 + bad,
@@ -317,8 +317,7 @@ def _trace(kind: Trouble | str, things: Sequence[Thing], *, simulated: bool) -> 
                    "opacity": 1, "line": {"width": 0}},
     }  # fmt: skip
     points = [point for each in things if each.path for point in (*each.path, (None, None))]
-    width, opaque = (2.25 if len(things) <= _THICK else 1, "") if bad else (1, "66")
-    line = {"width": width, "color": colour(own, opaque), "dash": _DASHES.get(kind, "solid")}
+    line = {"width": 1.5 if bad else 1, "color": colour(own, "" if bad else "66"), "dash": dash}
     lines = {"type": "scatter", "mode": "lines", "line": line, **_xy(points)}
     samples = [each.sample for each in things]
     return Trace(name, samples, form=Form.POINTS, simulated=simulated, drawn=(marks, lines))

@@ -30,7 +30,6 @@ from acceptance.report.plot_model import (
     Trace,
     as_csv,
     as_json,
-    finite,
     number_text,
     script,
     table,
@@ -51,8 +50,6 @@ SYMBOLS_UP_TO = 400
 WIDE, NARROW = 44, 30
 #: Ticks of an axis of bytes on a desk and on a phone, and the powers of two that are between two.
 TICKS, STEPS = (14, 6), (1, 2, 5, 10)
-#: Marks of a line across the plot -> its colour; others have that of marks.
-COLOUR_OF_MARK = {"limit": "limit", "one": "limit", "change": "warn", "slow-night": "warn"}
 #: Columns of a matrix whose cells have a gap between them.
 GAPS = 64
 
@@ -71,17 +68,29 @@ def colour(name: str | int, opaque: str = "") -> str:
     return f"var(--plot-{f'colour-{name}' if isinstance(name, int) else name}){opaque}"
 
 
-INK, WARN = colour("ink"), colour("warn")
+WARN, LIMIT = colour("warn"), colour("limit")
+#: How a mark is drawn, by its kind.
+_MARKS: dict[str, Figure] = {
+    "culprit": {"line": {"color": WARN, "width": 2}},
+    "leaf": {"type": "line", "line": {"color": colour("ink"), "width": 1.5, "dash": "dot"}},
+    "one": {"type": "line", "layer": "below", "line": {"color": LIMIT, "width": 1.75}},
+}
 
 
 def figure(plot: Plot) -> Figure:
     """Return a plot as the browser draws it; `narrow` are its paths that differ on a phone."""
-    shapes, annotations, narrow = _marks(plot)
+    annotations: list[Figure] = []
+    narrow: Figure = {}
+    if plot.simulated:
+        narrow["layout.annotations.0.font.size"] = 34
+        font = {"size": 56, "color": colour("ink", "1a")}
+        annotations.append({"text": SIMULATED, "xref": "paper", "yref": "paper", "x": 0.5,
+                            "y": 0.5, "font": font})  # fmt: skip
     for number, each in enumerate(plot.layout.get("annotations", ()), len(annotations)):
         annotations.append(each)
         # On a phone names that are turned have no room beside each other.
         narrow[f"layout.annotations.{number}.visible"] = not each.get("textangle")
-    layout: Figure = {"shapes": shapes, "annotations": annotations}
+    layout: Figure = {"shapes": [*map(_shape, plot.marks)], "annotations": annotations}
     forms = {trace.form for trace in plot.traces}
     if Form.POLAR in forms:
         layout["margin"] = {"l": 150, "r": 150, "t": 40, "b": 40}
@@ -144,19 +153,16 @@ def _by_row(trace: Trace, values: Sequence[Any]) -> list[list[Any]]:
 
 def _looks(traces: Sequence[Trace]) -> Iterator[Look]:
     groups: dict[str, int] = {}
-    seen: dict[tuple[str, Origin], int] = {}
     for at, trace in enumerate(traces):
         bound = trace.origin is Origin.LIMIT and not trace.group
         key = trace.group or f"trace {at}"
         group = 0 if bound else groups.setdefault(key, len(groups))
-        before = seen.get((key, trace.origin), 0)
-        seen[key, trace.origin] = before + 1
-        symbol = SYMBOLS[(group + 3 * before) % len(SYMBOLS)]
+        symbol = SYMBOLS[at % len(SYMBOLS)]
         yield Look(
             "limit" if bound else f"colour-{group % COLOURS + 1}",
             DASHES[trace.origin],
             symbol if trace.origin is Origin.MEASURED else f"{symbol}-open",
-            PATTERNS[(group + 3 * before) % len(PATTERNS)],
+            PATTERNS[at % len(PATTERNS)],
         )
 
 
@@ -315,43 +321,15 @@ def _ticks(sizes: Sequence[Any], most: int) -> Figure:
     return {"tickvals": values, "ticktext": [*map(bytes_text, values)]}
 
 
-def _marks(plot: Plot) -> tuple[list[Figure], list[Figure], Figure]:
-    """Return shapes, annotations, and what of them differs on a phone."""
-    shapes: list[Figure] = []
-    annotations: list[Figure] = []
-    narrow: Figure = {}
-    if plot.simulated:
-        narrow["layout.annotations.0.font.size"] = 34
-        annotations.append({"text": SIMULATED, "xref": "paper",
-                            "yref": "paper", "x": 0.5, "y": 0.5,
-                            "font": {"size": 56, "color": colour("ink", "1a")}})  # fmt: skip
-    for mark in plot.marks:
-        if mark.kind in ("culprit", "leaf"):
-            shapes.append(_of_cells(mark, plot.traces[0]))
-            continue
-        along, across = ("y", "x") if mark.y is not None else ("x", "y")
-        place, axis = finite(getattr(mark, along)), getattr(plot, along)
-        if place is None:
-            continue
-        place = place * 1000 if axis.scale is Scale.DATE else place
-        own = colour(COLOUR_OF_MARK.get(mark.kind, "mark"))
-        shapes.append({
-            "type": "line", "layer": "below", f"{across}ref": "paper", f"{across}0": 0,
-            f"{across}1": 1, f"{along}ref": along, f"{along}0": place, f"{along}1": place,
-            "line": {"width": 1.75, "color": own,
-                     "dash": "solid" if mark.kind == "one" else "longdash"},
-            "label": {"text": escaped(mark.text), "textposition": "end", "yanchor": "bottom",
-                      "font": {"size": 11, "color": own}},
-        })  # fmt: skip
-    return shapes, annotations, narrow
-
-
-def _of_cells(mark: Mark, trace: Trace) -> Figure:
-    """Return the frame of a culprit's row, column or cell, or the line between two leaves."""
-    leaf = mark.kind == "leaf"
-    line = {"color": INK, "width": 1.5, "dash": "dot"} if leaf else {"color": WARN, "width": 2}
-    box: Figure = {"type": "line" if leaf else "rect", "line": line}
-    for name, own, count in (("x", mark.x, len(trace.x)), ("y", mark.y, len(trace.rows))):
-        begin, end = (0.0, count) if own is None else (own, own if leaf else own + 1)
-        box |= {f"{name}0": begin - 0.5, f"{name}1": end - 0.5}
+def _shape(mark: Mark) -> Figure:
+    """Return a mark as plotly draws it: over the whole of an axis on which it has no place."""
+    box: Figure = {"type": "rect", **_MARKS[mark.kind]}
+    before, behind = {"culprit": (0.5, 0.5), "leaf": (0.5, -0.5), "one": (0, 0)}[mark.kind]
+    for axis, at in (("x", mark.x), ("y", mark.y)):
+        paper, begin, end = (" domain", 0, 1) if at is None else ("", at - before, at + behind)
+        box |= {f"{axis}ref": axis + paper, f"{axis}0": begin, f"{axis}1": end}
+    if mark.kind == "one":
+        font = {"size": 11, "color": LIMIT}
+        box["label"] = {"text": escaped(mark.text), "textposition": "end", "yanchor": "bottom",
+                        "font": font}  # fmt: skip
     return box

@@ -1,7 +1,6 @@
 """A matrix of all pairs of nodes as plots: a cell for each pair, or for groups of many nodes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
@@ -41,51 +40,41 @@ NO_LEAF = "leaf not known"
 BAD = 2.0
 
 
-@dataclass(frozen=True, eq=False)
 class Pairs:
-    """A matrix as it is drawn: `groups` are the ranks of each row and column, in their order.
+    """A matrix as it is drawn, ordered by the leaf of each node, as far as `leaves` knows it.
 
-    A group is a node, or where there are many those of a leaf, or next to each other in the order
-    of ranks. `of_leaves`: nodes of a leaf stand together; of single nodes `borders` are the places
-    between two leaves.
+    `groups` are the ranks of each row and column, in their order. A group is a node, or where there
+    are many those of a leaf, or next to each other in the order of ranks. `of_leaves`: nodes of a
+    leaf stand together; of single nodes `borders` are the places between two leaves.
     """
 
-    matrix: PairMatrix
-    names: tuple[str, ...]
-    groups: tuple[list[int], ...]
-    of_leaves: bool
-    borders: tuple[int, ...] = ()
-    culprits: tuple[Culprit, ...] = ()
-    simulated: bool = False
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         matrix: PairMatrix,
         leaves: Mapping[str, str],
-        found: Sequence[Culprit] = (),
+        culprits: Sequence[Culprit] = (),
         *,
         simulated: bool = False,
-    ) -> "Pairs":
-        """Order a matrix by the leaf of each node, as far as `leaves` knows it."""
+    ) -> None:
+        self.matrix, self.culprits, self.simulated = matrix, culprits, simulated
         nodes, order = matrix.nodes, [*range(len(matrix.nodes))]
         leaf = [leaves.get(name, "") for name in nodes]
         # Where most are unknown, the rest says nothing of how nodes stand together.
-        known = leaf.count("") * 2 < len(nodes)
-        if known:
+        self.of_leaves = leaf.count("") * 2 < len(nodes)
+        if self.of_leaves:
             order.sort(key=lambda rank: (not leaf[rank], natural(leaf[rank]), natural(nodes[rank])))
         together = [[*ranks] for _, ranks in groupby(order, key=lambda rank: leaf[rank])]
-        borders = [*np.cumsum([*map(len, together)]).tolist()][:-1] if known else []
+        self.borders: list[int] = []
         if len(nodes) <= MOST:
-            groups, names = [[rank] for rank in order], [nodes[rank] for rank in order]
-        elif known:
-            groups, names, borders = together, [leaf[ranks[0]] or NO_LEAF for ranks in together], []
+            self.groups, self.names = [[rank] for rank in order], [nodes[rank] for rank in order]
+            if self.of_leaves:
+                self.borders = [*np.cumsum([*map(len, together)]).tolist()][:-1]
+        elif self.of_leaves:
+            self.groups, self.names = together, [leaf[ranks[0]] or NO_LEAF for ranks in together]
         else:
             size = -(-len(nodes) // GROUPS)
-            groups = [order[begin : begin + size] for begin in range(0, len(nodes), size)]
-            names = [f"{nodes[ranks[0]]} to {nodes[ranks[-1]]}" for ranks in groups]
-        return cls(matrix, tuple(names), tuple(groups), known, tuple(borders), tuple(found),
-                   simulated)  # fmt: skip
+            self.groups = [order[begin : begin + size] for begin in range(0, len(nodes), size)]
+            self.names = [f"{nodes[ranks[0]]} to {nodes[ranks[-1]]}" for ranks in self.groups]
 
     def plots(self, prefix: str = "") -> Iterator[Plot]:
         """Yield the plot of each quantity that was measured, the bandwidth first."""
@@ -99,19 +88,12 @@ class Pairs:
 
     def worst(self, quantity: str, most: int) -> list[tuple[int, int]]:
         """Return the worst pairs of a quantity that was measured, the worst first."""
-        values = self.matrix.values[quantity].ravel()
-        there = np.flatnonzero(np.isfinite(values))
         sign = -1 if direction(UNITS[quantity]) == "lower" else 1
-        ranked = sign * values[there]
-        # Of a million pairs most need no order.
-        few = (
-            np.flatnonzero(ranked <= np.partition(ranked, most)[most])
-            if most < len(ranked)
-            else ...
-        )
-        first = there[few][np.argsort(ranked[few], kind="stable")[:most]]
-        count = len(self.matrix.nodes)
-        return [(int(place) // count, int(place) % count) for place in first]
+        ranked = sign * self.matrix.values[quantity].ravel()
+        # Of a million pairs most need no order; what was not measured comes last.
+        few = np.argpartition(ranked, min(most, len(ranked) - 1))[:most]
+        first = sorted((ranked[place], int(place)) for place in few if np.isfinite(ranked[place]))
+        return [divmod(place, len(self.matrix.nodes)) for _, place in first]
 
     @cached_property
     def summaries(self) -> dict[str, str]:
@@ -165,7 +147,7 @@ class Pairs:
             Axis("receiver", scale=Scale.CATEGORY),
             Axis("sender", scale=Scale.CATEGORY),
             (Trace(quantity, samples, form=Form.CELLS, simulated=self.simulated),),
-            tuple(marks + self._marks(quantity)),
+            marks + self._marks(quantity),
             f"{self._caption(whole)} Dark is bad.",
             on_demand=quantity == "both",
             z=Axis("latency" if quantity == "latency" else "bandwidth", UNITS[quantity],

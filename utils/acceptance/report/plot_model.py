@@ -157,11 +157,10 @@ class Trace:
 
 @dataclass(frozen=True)
 class Mark:
-    """A line across the plot at a place of one axis, with its text.
+    """A line or frame across the plot at a place of one axis, or of a cell, with its text.
 
-    `kind` is one of: limit, change, software, slow-night, acknowledged, one; of a matrix culprit
-    (the row `y` or the column `x` of one, from 0; with both a cell) and leaf (the border before
-    that row or column).
+    `kind` is one of: one (the line at a ratio of 1); of a matrix culprit (the row `y` or the column
+    `x` of one, from 0; with both a cell) and leaf (the border before that row or column).
     """
 
     kind: str
@@ -184,8 +183,8 @@ class Plot:
     summary: str
     x: Axis
     y: Axis
-    traces: tuple[Trace, ...]
-    marks: tuple[Mark, ...] = ()
+    traces: Sequence[Trace]
+    marks: Sequence[Mark] = ()
     caption: str = ""
     on_demand: bool = False
     z: Axis | None = None

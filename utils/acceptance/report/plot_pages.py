@@ -28,14 +28,13 @@ Links = Iterable[tuple[str, str]]
 class Kind:
     """A kind of page: its folder, its entry of the navigation, and its title, `Curves of {}`.
 
-    `empty` says what would fill a page without plots. `draw` is given what sessions have of one
-    partition, or of all those of a system that have plots, if the kind `compares` partitions.
+    `draw` is given what sessions have of one partition, or of all those of a system that have
+    plots, if the kind `compares` partitions. A page without text says what would fill it.
     """
 
     folder: str
     group: str
     title: str
-    empty: str
     draw: Callable[[Source, Sequence[Results]], Drawn]
     compares: bool = True
 
@@ -49,7 +48,7 @@ class Kind:
         systems = {name: listed for name, listed in systems.items() if len(listed) > 1}
         drawn += [(listed, self.draw(source, listed)) for listed in systems.values()]
         empty = Page(f"{self.folder}/index.html", self.group, TEMPLATE, self.group,
-                     {"text": self.empty, "sections": (), "failures": (), "links": ()},
+                     {"text": "", "sections": (), "failures": (), "links": ()},
                      empty=True)  # fmt: skip
         return [self._page(source, *each, systems) for each in drawn] or [empty]
 
@@ -72,7 +71,7 @@ class Kind:
             if place.system in systems:
                 links = [("All partitions of this system over each other", of_system)]
         context = {
-            "text": text or self.empty,
+            "text": text,
             "sections": [(name, [plot.id for plot in plots]) for name, plots in sections if plots],
             "failures": failures,
             "links": links,

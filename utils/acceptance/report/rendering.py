@@ -2,7 +2,7 @@
 
 A template fills in what stands in the page's context. It has beside that: `page`, `href(address)`
 (an address in the site as the page writes it), `plot(id)` (the figure of one of its plots),
-`address` (`report/addresses.py`), `outcomes` (all of `runs.Outcome`), and the filters `number`,
+`address` (`report/addresses.py`), `report/runs.py` as `runs`, and the filters `number`,
 `exact`, `time`, `day`, `seconds`.
 """
 
@@ -17,9 +17,8 @@ import jinja2
 from markupsafe import Markup
 
 from acceptance.core import text
-from acceptance.report import addresses, plot_model
+from acceptance.report import addresses, plot_model, runs
 from acceptance.report.plot_model import Page, number_text
-from acceptance.report.runs import Outcome
 
 #: What stands where there is no number.
 NONE = number_text(None)
@@ -51,7 +50,7 @@ class Renderer:
     @cached_property
     def _environment(self) -> jinja2.Environment:
         environment = plot_model.environment(finalize=_shown)
-        environment.globals |= {"address": addresses, "outcomes": tuple(Outcome)}
+        environment.globals |= {"address": addresses, "runs": runs}
         environment.filters |= {
             "exact": _exact_text,
             "number": number_text,

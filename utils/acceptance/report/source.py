@@ -181,10 +181,6 @@ class Source:
             self.note(fault)
         return loaded
 
-    def judgement(self, *, simulated: bool) -> Judgement:
-        """Return what became worse of all that was measured, or of all that was simulated."""
-        return self.judgements[simulated]
-
     @cached_property
     def judgements(self) -> tuple[Judgement, ...]:
         """Return what became worse of all that was measured, and of all that was simulated."""

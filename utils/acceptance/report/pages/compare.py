@@ -82,7 +82,7 @@ def _of_system(source: Source, system: str) -> Page:
 
 def _empty(name: str, title: str, nothing: str, *, empty: bool = True) -> Page:
     why = {"nothing": nothing, "found": None}
-    return Page(addresses.compare(name), title, "compare.html.j2", GROUP, why, empty=empty)
+    return Page(addresses.page("compare", name), title, "compare.html.j2", GROUP, why, empty=empty)
 
 
 def _page(source: Source, name: str, title: str, a: str, b: str) -> Page:
@@ -95,7 +95,7 @@ def _page(source: Source, name: str, title: str, a: str, b: str) -> Page:
     except SideFault as err:
         source.note(f"compare {a} {b}: {err}")
         return _empty(name, title, f"Not compared: {err}", empty=False)
-    path = addresses.compare(name)
+    path = addresses.page("compare", name)
     data, (look, said) = addresses.data(path, "all", "json"), _result(found)
     context: dict[str, Any] = {
         "found": found,
@@ -115,8 +115,7 @@ def _page(source: Source, name: str, title: str, a: str, b: str) -> Page:
 
 def _starts(source: Source) -> Starts:
     def starts(series: Series) -> list[int]:
-        simulated = is_simulated(series.case.key.system)
-        progress = source.judgement(simulated=simulated).progress
+        progress = source.judgements[is_simulated(series.case.key.system)].progress
         return [] if progress is None else [one.start for one in progress.scan(series).changes]
 
     return starts

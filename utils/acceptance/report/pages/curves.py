@@ -22,11 +22,6 @@ MOST = 8
 SPLIT = ("np", "benchmark", "placement", "environment")
 #: Units that no name of a plot needs to say.
 UNITS = {"Latency": "us", "Time": "us", "Bandwidth": "MB/s", "Ratio": "1"}
-#: What fills a page without curves.
-EMPTY = (
-    "No session of this report has a result over message sizes here. `reframe -c checks/imb.py -r` "
-    "or `-c checks/osu.py -c checks/balance.py -r` measures some; the next report has them."
-)
 #: What is said of ratios, and of the line at 1.
 BALANCED = "1: as good inside as between"
 BALANCES = (
@@ -50,7 +45,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     ]
 
 
-pages = Kind("curves", "Curves", "Curves of {}", EMPTY, _draw).pages
+pages = Kind("curves", "Curves", "Curves of {}", _draw).pages
 
 
 def _of_partition(found: Results, plots: Sequence[object]) -> str:

@@ -12,12 +12,6 @@ from acceptance.report.fabric_reading import Reading, readings
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
 
-#: What is said where nobody looked, and what to do.
-NEVER = (
-    "Nobody has looked at the whole fabric of this partition. With InfiniBand, state `view` in its "
-    "facts (config/fabric.md); then `reframe -c checks/fabric.py -r` reads it, and every night "
-    "does. `acceptance fabric` shows it from this machine at once."
-)
 #: What is said of a fabric without deviations that nobody has accepted.
 NOT_ACCEPTED = (
     "Nothing deviates from the facts and the medians of its kind. No fabric was accepted yet, so "
@@ -33,9 +27,7 @@ def pages(source: Source) -> list[Page]:
         # One partition looks for all that share its fabric.
         others = (name for name, one in read.items() if one.name == place.system == name[0])
         path = addresses.of_partition("fabric", place.system, place.partition)
-        context: dict[str, Any] = (
-            _read(own, path) if own else {"never": NEVER, "facts": place.facts}
-        )
+        context: dict[str, Any] = _read(own, path) if own else {"facts": place.facts}
         context |= {"read": own, "other": next(others, None)}
         made.append(Page(
             path, f"Fabric of {place.name}", "fabric.html.j2", "Fabric", context,
@@ -87,8 +79,7 @@ def summary(read: Reading, failing: list[Row]) -> str:
     if not read.looked:
         return " ".join([*words, "The newest look at this fabric failed: see the table."])
     if failing:
-        counts = Counter(row.trouble.counted if row.trouble else "of another kind"
-                         for row in failing)  # fmt: skip
+        counts = Counter(row.trouble.word if row.trouble else "of another kind" for row in failing)
         parts = ", ".join(f"{count} {what}" for what, count in counts.items())
         words.append(f"{plural(len(failing), 'deviation')}: {parts}.")
     elif read.accepted is None:

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
-from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
 from acceptance.regressions import Change
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
 from acceptance.report.figures import figure
-from acceptance.report.plot_model import Axis, Mark, Origin, Page, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Origin, Page, Plot, Scale, Trace
 from acceptance.report.source import Source
 
 #: Values of all files together: more series have fewer of their newest samples, but so many.
@@ -37,12 +36,11 @@ CHANGED = 200
 #: Newest samples of a row's curve, its width and height, and the range of values (of the middle
 #: one) that it has at least: noise is not to look like a change.
 CURVE, WIDTH, HEIGHT, FLAT = 60, 120, 20, 0.1
-#: The form of a plot, which the page's script fills in: a series, its levels, two marks.
+#: The form of a plot, which the page's script fills in: a series and its levels.
 _FORM = Plot(
     "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True),
     (Trace("", (), simulated=True, group="series"),
      Trace("level", (), Origin.PAST, group="series")),
-    (Mark("change", "", x=0.0), Mark("software", "", x=0.0)),
 )  # fmt: skip
 
 
@@ -154,7 +152,7 @@ def pages(source: Source) -> list[Page]:
     partitions = []
     for place, cases in groupby(known, key=lambda entry: _place(entry[0])):
         name = ":".join(place)
-        path = addresses.HISTORY if one_page else addresses.history(name)
+        path = addresses.HISTORY if one_page else addresses.page("history", name)
         partitions.append(Partition(name, [*cases], path, slow.get(place, ())))
     every = [one.series for partition in partitions for one in partition.known]
     most = 0
@@ -193,7 +191,7 @@ def _page(
     context = {
         "partitions": partitions,
         "count": len(known),
-        "left_out": most and _left_out(source, most),
+        "most": most,
         "notes": source.history.notes,
         "file_of": file_of,
         "changed": changed,
@@ -208,14 +206,6 @@ def _page(
         path, title, "history.html.j2", "History", context, files=texts, simulated=simulated,
         draws=bool(texts), empty=not known,
     )  # fmt: skip
-
-
-def _left_out(source: Source, most: int) -> str:
-    return (
-        f"There are {len(source.history.series):,} series: the plots and tables here have the "
-        f"newest {plural(most, 'sample')} of each, so that this report stays small. Changes were "
-        "found in all samples; `acceptance history METRIC --format csv` has all of a series."
-    )
 
 
 def _script(
@@ -233,10 +223,10 @@ def _case(
     case: CaseHistory, known: Sequence[Known], most: int, sessions: dict[str, int],
     shown: Shown,
 ) -> dict[str, Any]:  # fmt: skip
-    newest = [one.series.samples[-most if most else 0 :] for one in known]
-    samples: dict[int, Sample] = {id(each): each for row in newest for each in row}
+    samples: dict[int, Sample] = {
+        id(each): each for one in known for each in one.series.samples[-most if most else 0 :]
+    }
     order = sorted(samples.values(), key=lambda each: (each.session.number, each.time))
-    place = {id(each): number for number, each in enumerate(order)}
     times = [round(each.time) for each in order]
     key = case.key
     return {
@@ -252,26 +242,23 @@ def _case(
         ],
         "software": _runs(_software(each.software) for each in order),
         "nodes": _runs(" ".join(each.nodes) for each in order),
-        "series": [
-            _series(one, [place[id(each)] for each in row], len(order))
-            for one, row in zip(known, newest, strict=True)
-        ],
+        "series": [_series(one, order) for one in known],
     }
 
 
-def _series(one: Known, places: Sequence[int], count: int) -> dict[str, Any]:
-    """Return a series as data: its samples stand at these places among those of its case."""
+def _series(one: Known, order: Sequence[Sample]) -> dict[str, Any]:
+    """Return a series as data, with a value or None for each of some samples of its case."""
     series, level = one.series, one.level
+    values = dict(zip(map(id, series.samples), map(_short, series.values), strict=True))
     data: dict[str, Any] = {
         "id": one.anchor,
         "metric": series.metric,
         "unit": series.unit,
         "direction": series.direction or "",
-        "values": [*map(_short, series.values[-len(places) :])] if places else [],
+        "values": [values.get(id(each)) for each in order],
         "all": series.count,
     }
     more = {
-        "at": [] if places == [*range(count)] else places,
         "level": [] if level is None else _short(level),
         "changes": one.steps,
         "alerts": [

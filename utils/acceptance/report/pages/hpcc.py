@@ -35,10 +35,6 @@ METRICS = ("G-HPL", *RATIOS)
 RING, HPL = "RandomRing-bandwidth/G-HPL", "G-HPL"
 #: Spokes that a run needs to be drawn in a Kiviat diagram.
 SPOKES = 3
-EMPTY = (
-    "No session of this report has a result of HPCC on this partition. `reframe -c checks/hpcc.py "
-    "-r` measures it where an environment has HPCC, or where Spack can build it."
-)
 #: What is said of runs whose ratios to HPL are too large.
 SMALL = "their matrices are too small for the memory, so that papers are not drawn beside them."
 #: What is said of the lines of papers.
@@ -97,11 +93,6 @@ class Point:
         if self.sweep is None or not depends_on_size(self.metric):
             return True
         return float(self.sweep.by.case.provenance.get("filled") or 0) >= COMPARABLE
-
-    @property
-    def owner(self) -> str:
-        """Return what it is of, as people name it: a run, or the systems of a paper."""
-        return Run.of(self.sweep).name if self.sweep else f"largest of {self.system}"
 
     @property
     def simulated(self) -> bool:
@@ -194,12 +185,16 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     ]
 
 
-pages = Kind("hpcc", "HPCC", "HPCC on {}", EMPTY, _draw, compares=False).pages
+pages = Kind("hpcc", "HPCC", "HPCC on {}", _draw, compares=False).pages
 
 
 def _polygons(source: Source, points: Iterable[Point]) -> Iterator[Trace]:
-    """Yield a polygon of each owner of points; none where it would have too few spokes."""
-    for name, group in groupby(points, key=lambda point: point.owner):
+    """Yield a polygon of each run, and of what papers have; none of too few spokes."""
+
+    def owner(point: Point) -> str:
+        return Run.of(point.sweep).name if point.sweep else f"largest of {point.system}"
+
+    for name, group in groupby(points, key=owner):
         known = {point.metric: point for point in group if point.normalised is not None}
         samples = [
             Sample(metric, point.normalised, f"{point.text}; {point.source}", point.link(source))
@@ -249,7 +244,7 @@ def _kiviats(
             f"{first.name}: the least of its shares is {number_text(min(known)[0])} of the best "
             f"({min(known)[1]}), the largest {number_text(max(known)[0])} ({max(known)[1]}).",
             Axis("Test over G-HPL", scale=Scale.CATEGORY), Axis("Share of the best"),
-            tuple(traces),
+            traces,
             caption=f"Each test over G-HPL, then over the largest one among these runs{caption}",
         )  # fmt: skip
 
@@ -273,37 +268,34 @@ def _rings(
               [Sample(at, one.value * at * _MB, one.source) for at in ends], Origin.PUBLISHED)
         for one in printed if fair and one.metric == RING and one.partition
     ]  # fmt: skip
-
-    def plot(
-        id: str, title: str, summary: str, axis: Axis, value_of: Callable[[Point, Point], float],
-        caption: str, lines: Sequence[Trace] = (),
-    ) -> Plot:  # fmt: skip
-        curves: dict[str, list[Sample]] = {}
-        for run, hpl, ring in found:
-            note = (f"{run.np} processes on {run.nodes or '?'} nodes, order {run.order}, "
-                    f"{ring.text}; {hpl.source}")  # fmt: skip
-            sample = Sample(hpl.value, value_of(hpl, ring), note, hpl.link(source))
-            curves.setdefault(run.environment, []).append(sample)
-        traces = [Trace(name, samples, simulated=found[0][1].simulated, group=name)
-                  for name, samples in curves.items()]  # fmt: skip
-        x = Axis("G-HPL", "Gflop/s", Scale.LOG)
-        caption = f"After saini2006, Section 4.1.1, {caption}"
-        return Plot(id, title, summary, x, axis, (*traces, *lines), caption=caption)
-
-    told = "the lines are of equal balance, as papers print it." if fair else SMALL
-    yield plot(
+    over: dict[str, list[Sample]] = {}
+    ratios: dict[str, list[Sample]] = {}
+    for run, hpl, ring in found:
+        note = (f"{run.np} processes on {run.nodes or '?'} nodes, order {run.order}, "
+                f"{ring.text}; {hpl.source}")  # fmt: skip
+        sample = Sample(hpl.value, ring.value, note, hpl.link(source))
+        ratios.setdefault(run.environment, []).append(sample)
+        total = sample._replace(y=ring.value * hpl.value * _MB)
+        over.setdefault(run.environment, []).append(total)
+    totals, shares = (
+        [Trace(name, samples, simulated=found[0][1].simulated, group=name)
+         for name, samples in curves.items()]
+        for curves in (over, ratios)
+    )  # fmt: skip
+    x, told = Axis("G-HPL", "Gflop/s", Scale.LOG), "After saini2006, Section 4.1.1, Figure"
+    balance = "the lines are of equal balance, as papers print it." if fair else SMALL
+    yield Plot(
         "ring-over-hpl", "Accumulated random ring bandwidth over HPL",
-        f"{plural(len(found), 'run')}; {told}",
-        Axis("Ring bandwidth x processes", "GB/s", Scale.LOG),
-        lambda hpl, ring: ring.value * hpl.value * _MB,
-        "Figure 1." + (_LINES if lines else ""), lines,
+        f"{plural(len(found), 'run')}; {balance}",
+        x, Axis("Ring bandwidth x processes", "GB/s", Scale.LOG), (*totals, *lines),
+        caption=f"{told} 1." + (_LINES if lines else ""),
     )  # fmt: skip
     if len(found) > 1:
-        ratios = [ring.value for _, _, ring in found]
-        yield plot(
+        least, most = (number_text(of(ring.value for *_, ring in found)) for of in (min, max))
+        yield Plot(
             "ring-ratio", "Random ring bandwidth per flop of HPL",
-            f"Between {number_text(min(ratios))} and {number_text(max(ratios))} B/kflop; the less "
-            "it falls with the size of the system, the better it scales.",
-            Axis("Ring bandwidth over G-HPL", "B/kflop", Scale.LOG),
-            lambda _, ring: ring.value, "Figure 2.",
+            f"Between {least} and {most} B/kflop; the less it falls with the size of the system, "
+            "the better it scales.",
+            x, Axis("Ring bandwidth over G-HPL", "B/kflop", Scale.LOG), shares,
+            caption=f"{told} 2.",
         )  # fmt: skip

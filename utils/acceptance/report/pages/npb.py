@@ -31,14 +31,11 @@ from acceptance.report.source import Source
 from acceptance.suites.npb import COMMUNICATION, NAMES
 
 METRICS = ("mops_total", COMMUNICATION.stem)
-EMPTY = (
-    "No session of this report has a result of NPB on this partition. `reframe -c checks/npb.py "
-    "-r` measures it where an environment has NPB, or where Spack can build it."
-)
 #: What tells configurations apart beside partition and environment.
 _TOLD = ("nodes", "mapping", "intranode")
 #: A benchmark of a class and a number of processes: `IS.B.16`.
 Program = str
+PROGRAMS = Axis("Program.class.processes", scale=Scale.CATEGORY)
 
 
 class Bars(NamedTuple):
@@ -65,7 +62,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     return text, [("Times", plots)]
 
 
-pages = Kind("npb", "NPB", "NPB on {}", EMPTY, _draw).pages
+pages = Kind("npb", "NPB", "NPB on {}", _draw).pages
 
 
 def _bars(found: Iterable[Results]) -> list[Bars]:
@@ -95,16 +92,6 @@ def _bars(found: Iterable[Results]) -> list[Bars]:
 def program(name: str, keys: Mapping[str, str]) -> Program:
     """Name a program as NPB does: `IS.B.16`."""
     return ".".join((name.upper(), *(keys.get(key, "?") for key in ("class", "np"))))
-
-
-def _plot(
-    id: str, title: str, summary: str, axis: Axis, traces: Sequence[Trace], caption: str,
-    one: str = "",
-) -> Plot:  # fmt: skip
-    """Return bars for each program; `one` says what a ratio of 1 is, empty: there is none."""
-    programs = Axis("Program.class.processes", scale=Scale.CATEGORY)
-    marks = (Mark("one", f"1: {one}", y=1.0),) if one else ()
-    return Plot(id, title, summary, programs, axis, tuple(traces), marks, caption)
 
 
 def _traces(
@@ -156,9 +143,11 @@ def _normalised(source: Source, bars: Sequence[Bars], *, several: bool) -> Plot:
         f"Not drawn, for {base} has no result: {', '.join(sorted(left_out))}." if left_out else "",
         "" if printed or not several else "No paper prints times of these programs here.",
     ]
-    axis = Axis(f"Time over {base}")
-    return _plot("npb-normalised", f"Time over that of {base}", seen, axis, [*traces, *printed],
-                 " ".join(filter(None, said)), base)  # fmt: skip
+    return Plot(
+        "npb-normalised", f"Time over that of {base}", seen,
+        PROGRAMS, Axis(f"Time over {base}"), (*traces, *printed),
+        (Mark("one", f"1: {base}", y=1.0),), " ".join(filter(None, said)),
+    )  # fmt: skip
 
 
 def _published(source: Source, bars: Sequence[Bars], drawn: set[Program]) -> list[Trace]:
@@ -195,13 +184,13 @@ def _before(source: Source, bars: Iterable[Bars]) -> Plot | None:
     traces = _traces(source, bars, over_middle)
     values = [1.0, *(value for trace in traces for value in trace.y if value is not None)]
     least, most = number_text(min(values)), number_text(max(values))
-    return _plot(
+    return Plot(
         "npb-before", "Time over that of earlier sessions",
         f"Between {least} and {most} of the time that it took before.",
-        Axis("Time over the middle of earlier sessions"), traces,
+        PROGRAMS, Axis("Time over the middle of earlier sessions"), traces,
+        (Mark("one", "1: as before", y=1.0),),
         "Over the middle of all earlier sessions of this report, at least two; above 1 is "
         "slower than before. Whether that is more than noise is said by the history.",
-        "as before",
     ) if traces else None  # fmt: skip
 
 
@@ -210,7 +199,8 @@ def _speeds(source: Source, bars: Sequence[Bars]) -> Plot:
     count = sum(len(trace.x) for trace in traces)
     unit = next(iter(bars[0].programs.values())).unit
     what = "Time of communication" if unit == COMMUNICATION.unit else "Speed"
-    return _plot(
+    return Plot(
         "npb-speed", what, f"{plural(count, 'result')}; nothing is there yet to compare them with.",
-        Axis(what, unit, Scale.LOG), traces, "Not normalised: there are no two earlier sessions.",
+        PROGRAMS, Axis(what, unit, Scale.LOG), traces,
+        caption="Not normalised: there are no two earlier sessions.",
     )  # fmt: skip

@@ -14,7 +14,7 @@ from acceptance.core.text import natural, plural
 from acceptance.report import addresses
 from acceptance.report.fabric_reading import leaves
 from acceptance.report.plot_model import Page
-from acceptance.report.runs import Outcome, Ran, Run, counts, since, software, told
+from acceptance.report.runs import Outcome, Ran, Run, since, software, told
 from acceptance.report.source import Place, Source
 from acceptance.verdict import Verdict, of_case
 
@@ -106,7 +106,6 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
         "run": run,
         "source": source,
         "verdict": verdict,
-        "told": told(verdict),
         "sentence": _sentence(verdict, [line.finding for line in lines]),
         "groups": groups,
         "looks": LOOKS,
@@ -118,8 +117,6 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
         "empty": empty,
         "changes": _changes(newest, before),
         "before": before,
-        "counts": counts,
-        "told_of": told,
         "protocols": {each.data.get("campaign") for each in source.protocols},
         "versions": sorted(software(ran.case for ran in newest.cases).items()) if newest else (),
         "shown": SHOWN,

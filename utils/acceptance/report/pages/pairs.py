@@ -26,24 +26,13 @@ MOST_BYTES = 256 * 2**20
 #: Pairs that are listed: the worst of each quantity, and those that failed.
 WORST, FAILED = 8, 50
 INDEX = f"pairs/{addresses.INDEX}"
-#: What is said of a partition without such a case.
-NEVER = (
-    "All pairs of its nodes were never measured: `reframe -c checks/all_pairs.py -r` does; a night "
-    "takes some rounds of them, an acceptance all"
-)
 
 
 def pages(source: Source) -> list[Page]:
     """Return an index of partitions, and a page of the newest case of each."""
     cases = newest(source, CHECK, ALL_PAIRS)
     made = {":".join(place): _page(source, case) for place, case in sorted(cases.items())}
-    rows = []
-    for place in source.measured:
-        why = NEVER if place.extras.get("nodes", 2) != 1 else "It has one node: there is no pair."
-        page = made.get(place.name)
-        link = addresses.relative(page.path, INDEX) if page else ""
-        text = page.context["summary"] if page else why
-        rows.append({"place": place, "text": text, "link": link})
+    rows = [(place, made.get(place.name)) for place in source.measured]
     named = INDEX, "All pairs of nodes", "pairs_index.html.j2", "Pairs"
     return [Page(*named, {"rows": rows}, empty=not made), *made.values()]
 
@@ -110,4 +99,4 @@ def _pairs(
     if cut or read.fault:
         faults.append(f"the file is not whole: {cut or read.fault}")
     by_leaf = leaves(source, case.system)
-    return Pairs.of(read.matrix, by_leaf, found, simulated=bool(case.simulated))
+    return Pairs(read.matrix, by_leaf, found, simulated=bool(case.simulated))

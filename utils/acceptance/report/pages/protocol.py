@@ -25,7 +25,7 @@ def pages(source: Source) -> list[Page]:
             source.note(f"{each.path}: is no protocol that this release knows: {err!r}")
     if made:
         return made
-    named = addresses.protocol("none"), "Protocols", "no_protocol.html.j2", "Protocols"
+    named = addresses.page("protocol", "none"), "Protocols", "no_protocol.html.j2", "Protocols"
     return [Page(*named, {"system": system}, empty=True)]
 
 
@@ -46,7 +46,7 @@ def _page(protocol: Protocol) -> Page:
     }
     is_none = f"No acceptance: {data['system']} is simulated"
     return Page(
-        addresses.protocol(data["campaign"]),
+        addresses.page("protocol", data["campaign"]),
         is_none if simulated else f"Acceptance of {data['system']}",
         "protocol.html.j2",
         "Protocols",

@@ -16,7 +16,7 @@ from acceptance.references import Reference
 from acceptance.report import addresses
 from acceptance.report.pages.references import cited
 from acceptance.report.plot_model import Page, cell_text
-from acceptance.report.runs import SOFTWARE, Outcome, Run, bounds, counts, outcome, told
+from acceptance.report.runs import SOFTWARE, Outcome, Run, bounds, outcome, told
 from acceptance.report.source import Source
 from acceptance.verdict import Verdict
 
@@ -86,17 +86,15 @@ def pages(source: Source) -> list[Page]:
     """Return the list of sessions, and a page for each."""
     outputs = Outputs(source.workspace.var)
     verdicts = {each.uuid: run.verdict for run in source.runs for each in run.sessions}
-    rows = [
-        (each, told(verdicts[each.uuid]), counts(Run((each,)).cases)) for each in source.sessions
-    ]
+    rows = [(Run((each,)), verdicts[each.uuid]) for each in source.sessions]
+    made = [_page(source, run, verdict, outputs) for run, verdict in rows]
     context = {"rows": rows, "source": source, "campaign_of": campaign_of}
-    index = Page(addresses.SESSIONS, "Sessions", "sessions.html.j2", "Sessions", context)
-    made = (_page(source, each, verdicts[each.uuid], outputs) for each in source.sessions)
-    return [index, *made]
+    named = addresses.SESSIONS, "Sessions", "sessions.html.j2", "Sessions"
+    return [Page(*named, context, files=outputs.files), *made]
 
 
-def _page(source: Source, session: Session, verdict: Verdict | None, outputs: Outputs) -> Page:
-    before, rows = {*outputs.files}, cited(source)
+def _page(source: Source, run: Run, verdict: Verdict | None, outputs: Outputs) -> Page:
+    session, rows = run.sessions[0], cited(source)
     cases = [
         ShownCase(
             number, case, tuple((each, rows.get(id(each))) for each in case.metrics),
@@ -104,19 +102,18 @@ def _page(source: Source, session: Session, verdict: Verdict | None, outputs: Ou
         )
         for number, case in enumerate(session.cases)
     ]  # fmt: skip
-    files = {address: outputs.files[address] for address in outputs.files.keys() - before}
-    files[addresses.of_session(session.uuid, "csv")] = _csv(session.cases)
-    files[addresses.of_session(session.uuid, "json")] = _json(session, verdict)
+    files = {
+        addresses.of_session(session.uuid, "csv"): _csv(session.cases),
+        addresses.of_session(session.uuid, "json"): _json(session, verdict),
+    }
     simulated = sorted({case.simulated for case in session.cases if case.simulated})
     context = {
         "session": session,
+        "run": run,
         "cases": cases,
         "verdict": verdict,
-        "told": told(verdict),
-        "counts": counts(Run((session,)).cases),
         "metrics": [each for case in session.cases for each in case.metrics],
         "simulated": simulated,
-        "bounds": bounds,
         "database": source.database,
     }
     systems = ", ".join(sorted({case.system for case in session.cases}))

@@ -33,13 +33,11 @@
     let time = 0;
     const times = of.times.map(step => { time += step; return time; });
     const cases = new Map(of.cases);
-    const places = series.at || times.map((_, place) => place);
-    return series.values.map((value, number) => {
-      const place = places[number];
+    return series.values.map((value, place) => {
       const [uuid, session] = data.sessions[of.sessions[place]];
       const page = cases.has(place) ? `${session}#case-${cases.get(place)}` : session;
       return {time: times[place], value, uuid, page, software: at(of.software, place), nodes: at(of.nodes, place)};
-    });
+    }).filter(each => each.value !== null);
   };
 
   // Levels between changes, as the judge of the gate has them: a step at each change.
@@ -88,6 +86,14 @@
   // More samples than this have no symbol each, as in `figures.py`.
   const SYMBOLS_UP_TO = 400;
 
+  // A mark as a line across the plot.
+  const lineAt = mark => {
+    const color = `var(--plot-${["change", "slow-night"].includes(mark.kind) ? "warn" : "mark"})`;
+    return {type: "line", layer: "below", yref: "paper", y0: 0, y1: 1, x0: mark.x * 1000, x1: mark.x * 1000,
+      line: {width: 1.75, color, dash: "longdash"},
+      label: {text: escaped(cut(mark.text)), textposition: "end", yanchor: "bottom", font: {size: 11, color}}};
+  };
+
   // The figure of a series: the form that comes with the data, filled in.
   const drawn = (form, {id, title, name, unit, simulated}, list, notes, level, marks) => {
     const axis = `${name}${unit ? ` (${unit})` : ""}`;
@@ -101,15 +107,13 @@
       text: list.map((each, at) => said(each.time, each.value, notes[at]))}];
     if (level) data.push({...steps, name: `level${sim}`, x: level.x.map(time => time * 1000), y: level.y,
       meta: `level${sim}, earlier sessions`, text: level.x.map((time, at) => said(time, level.y[at]))});
-    const like = mark => ["change", "slow-night"].includes(mark.kind) ? 0 : 1;
-    const {shapes, yaxis} = form.layout;
+    const {yaxis} = form.layout;
     const [water] = form.layout.annotations;
     const narrow = {...form.narrow, "layout.yaxis.title.text": escaped(cut(axis))};
     if (!simulated) delete narrow["layout.annotations.0.font.size"];
     return {...form, id, title, simulated, data, narrow,
       layout: {...form.layout, yaxis: {...yaxis, title: {...yaxis.title, text: escaped(axis)}},
-        shapes: marks.map(mark => ({...shapes[like(mark)], x0: mark.x * 1000, x1: mark.x * 1000,
-          label: {...shapes[like(mark)].label, text: escaped(cut(mark.text))}})),
+        shapes: marks.map(lineAt),
         annotations: simulated ? [water] : []}};
   };
 
