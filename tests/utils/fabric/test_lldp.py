@@ -12,9 +12,8 @@ BOTH = {**FIRST, "eth2": [("leaf01", "swp8")]}
 
 
 @pytest.mark.parametrize(
-    ("name", "neighbours"), [("two.json", BOTH), ("two.json0", BOTH), ("one.json", FIRST),
-                             ("gone.json", {})],
-)  # fmt: skip
+    ("name", "neighbours"), [("two.json", BOTH), ("one.json", FIRST), ("gone.json", {})]
+)
 def test_recorded_outputs(recorded, name, neighbours):
     assert parse(recorded(f"lldp/lldpctl-{name}")) == neighbours
 

@@ -78,7 +78,8 @@ def test_nobody_sees_all_of_another_technology(tmp_path):
 
 
 def test_the_real_program_reads_and_prints_the_same_fabric(tmp_path):
-    made = "\n".join(readings.Cabling.of(HDR, Platform.of(HDR, 4, tree=Tree(2, 2))).ibnetdiscover())
+    platform = Platform.of(HDR, 4, tree=Tree(2, 2))
+    made = "\n".join(readings.ibnetdiscover(readings.cabling(HDR, platform)))
     with ibsim.Fabric(f"{made}\n", manager=False) as fabric:
         done = subprocess.run(
             ["ibnetdiscover"], env=fabric.environment, capture_output=True, text=True, check=True

@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import structs
 
-from acceptance.fabric import Facts
+from acceptance.fabric import Facts, limits
 from acceptance.simulation.platform import Link, Platform, SimulatedRun
 from acceptance.simulation.technology import SimulationFault, parameters_of
 
@@ -195,25 +195,18 @@ def _swapped(platform: Platform, place: str) -> Platform:
 
 def _why_not_trained(facts: Facts, changed: Mapping[str, str | int]) -> str:
     """Say why a link cannot train lower than its facts say; empty where it can."""
-    for key, value in changed.items():
+    for key in changed:
         if (stated := getattr(facts, key)) is None:
             return f"its facts state no {key}"
-        needed = {"rate": facts.rate} if key == "lanes" else {}
+        then = structs.replace(facts, **changed)
         try:
-            lower = Facts.read({"technology": facts.technology, **needed, key: value})
+            Facts.read(structs.asdict(then))
         except ValueError as err:
             return str(err)
-        now, then = _rank(facts, key), _rank(lower, key)
-        if now is None or then is None or then >= now:
+        for bound in (limits.link, limits.encoded_slot):
+            before, after = bound(facts), bound(then)
+            if before and after and after.value < before.value:
+                break
+        else:
             return f"its {key} is {stated}"
     return ""
-
-
-def _rank(facts: Facts, key: str) -> float | None:
-    """Return how fast a link is by one of its facts."""
-    if key == "rate":
-        rate = facts.port_rate
-        return rate.gbps / rate.lanes if rate else None
-    if key == "pcie":
-        return facts.slot_speed
-    return facts.lanes if key == "lanes" else facts.pcie_lanes

@@ -10,11 +10,11 @@ simulated.
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 
 from acceptance.fabric import Facts, rates, topology
+from acceptance.fabric.topology import Device, End, Link, Topology
 from acceptance.simulation.defects import Injected
 from acceptance.simulation.platform import Platform, Tree
 from acceptance.simulation.technology import SimulationFault
@@ -83,144 +83,129 @@ _COUNTERS_TOLD = {"symbol_error": "SymbolErrorCounter"}
 _VERSION = "simulated: by no infiniband-diags"
 
 
-@dataclass(frozen=True)
-class _Device:
-    """A host (`H`) or a switch (`S`), with its GUID, its LID and the number of its ports."""
-
-    kind: str
-    name: str
-    guid: int
-    lid: int
-    ports: int
-
-    @property
-    def id(self) -> str:
-        """Return its name in the outputs."""
-        return f"{self.kind}-{self.guid:016x}"
-
-    @property
-    def text(self) -> str:
-        """Return its description; a host's begins with the name of its node."""
-        return f"{self.name} simulated" if self.kind == "H" else self.name
-
-    def port_guid(self, port: int) -> int:
-        """Return the GUID of a port: a host's ports have their own."""
-        return self.guid + (port if self.kind == "H" else 0)
+def _guid(number: int) -> str:
+    return f"0x{number:016x}"
 
 
-#: A port: its device, and a number from 1.
-Port = tuple[_Device, int]
+def cabling(facts: Facts, platform: Platform, fault: Injected | None = None) -> Topology:
+    """Lay the cables of a platform; raises SimulationFault for facts without a rate.
 
-
-@dataclass(frozen=True)
-class Cabling:
-    """The devices of a platform and its cables; hosts are in the order of their places.
-
-    `far` has of each port that at the other end, and what the cable trained at: its lanes and its
-    rate. `counters` are those of a port that are above zero. Without a tree there is one leaf.
+    Hosts are in the order of their places, leaves before spines. Without a tree there is one leaf.
     """
+    tree = _tree_of(platform)
+    count = len(platform.hosts) // tree.leaf
+    names = [f"leaf{n}" for n in range(count)] if tree.spines else [_ONE_SWITCH]
+    hosts: list[Device] = []
+    switches: list[Device] = []
+    for name in platform.hosts:
+        number = int(name.removeprefix("n"))
+        guid, guids = _guid(_HOST + 16 * number), {1: _guid(_HOST + 16 * number + 1)}
+        hosts.append(Device(guid, "host", f"{name} simulated", number + 1, 1, guids))
+    for first, ports, of_level in (
+        (_LEAF, tree.leaf + tree.spines, names),
+        (_SPINE, count, [f"spine{n}" for n in range(tree.spines)]),
+    ):
+        for n, name in enumerate(of_level):
+            lid = len(hosts) + len(switches) + 1
+            switches.append(Device(_guid(first + n), "switch", name, lid, ports))
+    links = []
+    for place, (name, host) in enumerate(zip(platform.hosts, hosts, strict=True)):
+        leaf, port = switches[place // tree.leaf], End(host.guid, 1)
+        own = fault.node(name, facts) if fault else facts
+        links.append(_link(port, End(leaf.guid, place % tree.leaf + 1), own))
+    for (n, leaf), (up, spine) in product(enumerate(switches[:count]), enumerate(switches[count:])):
+        links.append(_link(End(leaf.guid, tree.leaf + 1 + up), End(spine.guid, n + 1), facts))
+    return Topology({each.guid: each for each in (*switches, *hosts)}, tuple(links))
 
-    hosts: tuple[_Device, ...]
-    leaves: tuple[_Device, ...]
-    spines: tuple[_Device, ...]
-    far: dict[Port, tuple[Port, int, str]] = field(default_factory=dict)
-    counters: dict[Port, Mapping[str, int]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, facts: Facts, platform: Platform, fault: Injected | None = None) -> "Cabling":
-        """Lay the cables of a platform; raises SimulationFault for facts without a rate."""
-        count, tree = len(platform.hosts), platform.tree or Tree(len(platform.hosts), 0)
-        number_of = {host: int(host.removeprefix("n")) for host in platform.hosts}
-        hosts = tuple(_Device("H", e, _HOST + 16 * n, n + 1, 1) for e, n in number_of.items())
-        names = [f"leaf{n}" for n in range(count // tree.leaf)] if tree.spines else [_ONE_SWITCH]
-        leaves = tuple(
-            _Device("S", name, _LEAF + n, count + 1 + n, tree.leaf + tree.spines)
-            for n, name in enumerate(names)
-        )
-        spines = tuple(
-            _Device("S", f"spine{n}", _SPINE + n, count + 1 + len(leaves) + n, len(leaves))
-            for n in range(tree.spines)
-        )
-        cabling = cls(hosts, leaves, spines)
-        for place, host in enumerate(hosts):
-            leaf, port = leaves[place // tree.leaf], place % tree.leaf + 1
-            cabling._join((leaf, port), (host, 1), fault.node(host.name, facts) if fault else facts)
-            if fault and fault.place == host.name:
-                cabling.counters[host, 1] = fault.fault.counters
-        for (n, leaf), (up, spine) in product(enumerate(leaves), enumerate(spines)):
-            cabling._join((leaf, tree.leaf + 1 + up), (spine, n + 1), facts)
-        return cabling
+def _tree_of(platform: Platform) -> Tree:
+    return platform.tree or Tree(len(platform.hosts), 0)
 
-    def _join(self, one: Port, other: Port, facts: Facts) -> None:
-        rate = facts.port_rate
-        if rate is None or not rate.word:
-            raise SimulationFault(f"{facts.text}: its rate must be stated to be simulated")
-        self.far[one], self.far[other] = (
-            (other, rate.lanes, rate.word),
-            (one, rate.lanes, rate.word),
-        )
 
-    def ibnetdiscover(self) -> Iterator[str]:
-        """Yield the lines of each device, with those of its ports."""
-        for device in (*self.leaves, *self.spines, *self.hosts):
-            guid = device.guid
-            if device.kind == "S":
-                yield f"switchguid=0x{guid:x}({guid:x})"
-                end = f"enhanced port 0 lid {device.lid} lmc 0"
-                yield f'Switch\t{device.ports} "{device.id}"\t\t# "{device.text}" {end}'
-            else:
-                yield f"caguid=0x{guid:x}"
-                yield f'Ca\t{device.ports} "{device.id}"\t\t# "{device.text}"'
-            for port in range(1, device.ports + 1):
-                (far, far_port), lanes, speed = self.far[device, port]
-                own, other = (
-                    f"({one.port_guid(at):x}) " if one.kind == "H" else ""
-                    for one, at in ((device, port), (far, far_port))
-                )
-                before = f"lid {device.lid} lmc 0 " if own else ""
-                yield (
-                    f'[{port}]{own}\t"{far.id}"[{far_port}]{other}\t\t# {before}"{far.text}" '
-                    f"lid {far.lid} {lanes}x{speed}"
-                )
-            yield ""
+def _link(one: End, other: End, facts: Facts) -> Link:
+    rate = facts.port_rate
+    if rate is None or not rate.word:
+        raise SimulationFault(f"{facts.text}: its rate must be stated to be simulated")
+    return Link((one, other), f"{rate.lanes}x", rate.word, "Active")
 
-    def iblinkinfo(self) -> Iterator[str]:
-        """Yield a line for each port: all are in service."""
-        for (device, port), ((far, far_port), lanes, speed) in self.far.items():
-            gbps = f"{float(rates.INFINIBAND[speed].speed):g} Gbps"
+
+def ibnetdiscover(fabric: Topology) -> Iterator[str]:
+    """Yield the lines of each device, with those of its ports."""
+    for guid, device in fabric.devices.items():
+        if fabric.is_switch(guid):
+            yield f"switchguid={guid}({guid[2:]})"
+            rest = f"enhanced port 0 lid {device.lid} lmc 0"
+            yield f'Switch\t{device.ports} "S-{guid[2:]}"\t\t# "{device.name}" {rest}'
+        else:
+            yield f"caguid={guid}"
+            yield f'Ca\t{device.ports} "H-{guid[2:]}"\t\t# "{device.name}"'
+        for port in range(1, device.ports + 1):
+            end = End(guid, port)
+            link = fabric.by_end[end]
+            far = link.other(guid)
+            (_, own), (other, far_guid) = _at(fabric, end), _at(fabric, far)
+            kind = "S" if other.kind == "switch" else "H"
+            # Of a host, whose ports have GUIDs of their own.
+            mine = f"({own[2:]}) " if device.port_guids else ""
+            theirs = f"({far_guid[2:]}) " if other.port_guids else ""
+            before = f"lid {device.lid} lmc 0 " if mine else ""
             yield (
-                f'0x{device.port_guid(port):016x} "{device.text}" {device.lid} {port}[  ] '
-                f"==( {lanes}X {gbps} Active/  LinkUp)==>  "
-                f'0x{far.port_guid(far_port):016x} {far.lid} {far_port}[  ] "{far.text}" ( )'
+                f'[{port}]{mine}\t"{kind}-{far.guid[2:]}"[{far.port}]{theirs}\t\t# {before}'
+                f'"{other.name}" lid {other.lid} {link.trained}'
             )
+        yield ""
 
-    def ibqueryerrors(self) -> Iterator[str]:
-        """Yield the counters above zero, and the summary."""
-        for (device, port), values in self.counters.items():
-            texts = [f" [{_COUNTERS_TOLD[name]} == {value}]" for name, value in values.items()]
-            if texts:
-                yield f'Errors for 0x{device.guid:016x} "{device.text}"'
-                yield f"   GUID 0x{device.guid:016x} port {port}:{''.join(texts)} "
-        devices = len(self.leaves) + len(self.spines) + len(self.hosts)
-        bad = sum(map(bool, self.counters.values()))
-        yield f"## Summary: {devices} nodes checked, {bad} bad nodes found"
-        yield f"##          {len(self.far)} ports checked, {bad} ports have errors beyond threshold"
 
-    def dump_lfts(self) -> Iterator[str]:
-        """Yield the table of each switch: to host j by the spine j modulo their number."""
-        last, of_leaf = len(self.hosts), len(self.hosts) // len(self.leaves)
-        for switch in (*self.leaves, *self.spines):
-            guid = f"guid 0x{switch.guid:016x} ({switch.name})"
-            yield f"Unicast lids [0x0-0x{last:x}] of switch DR path slid 0; dlid 0; 0 {guid}:"
-            for place, host in enumerate(self.hosts):
-                leaf, port = divmod(place, of_leaf)
-                if switch in self.spines:
-                    out = leaf + 1
-                elif switch == self.leaves[leaf]:
-                    out = port + 1
-                else:
-                    out = of_leaf + 1 + place % len(self.spines)
-                yield f"0x{host.lid:04x} {out:03d} : (Channel Adapter '{host.text}')"
+def _iblinkinfo(fabric: Topology) -> Iterator[str]:
+    """Yield a line for each port: all are in service."""
+    for end, link in fabric.by_end.items():
+        far = link.other(end.guid)
+        (device, guid), (other, far_guid) = _at(fabric, end), _at(fabric, far)
+        gbps = f"{float(rates.INFINIBAND[link.speed].speed):g} Gbps"
+        yield (
+            f'{guid} "{device.name}" {device.lid} {end.port}[  ] '
+            f"==( {link.width.upper()} {gbps} {link.state}/  LinkUp)==>  "
+            f'{far_guid} {other.lid} {far.port}[  ] "{other.name}" ( )'
+        )
+
+
+def _at(fabric: Topology, end: End) -> tuple[Device, str]:
+    """Return the device of a port, and the GUID of the port: that of a switch is its own."""
+    device = fabric.devices[end.guid]
+    return device, device.port_guids.get(end.port, end.guid)
+
+
+def _ibqueryerrors(fabric: Topology, fault: Injected | None) -> Iterator[str]:
+    """Yield the counters above zero, and the summary."""
+    bad = 0
+    for guid, device in fabric.devices.items():
+        if fault and fault.fault.counters and device.name.split()[0] == fault.place:
+            bad += 1
+            values = fault.fault.counters.items()
+            told = "".join(f" [{_COUNTERS_TOLD[name]} == {value}]" for name, value in values)
+            yield f'Errors for {guid} "{device.name}"'
+            yield f"   GUID {guid} port 1:{told} "
+    yield f"## Summary: {len(fabric.devices)} nodes checked, {bad} bad nodes found"
+    ports = len(fabric.by_end)
+    yield f"##          {ports} ports checked, {bad} ports have errors beyond threshold"
+
+
+def _dump_lfts(fabric: Topology, tree: Tree) -> Iterator[str]:
+    """Yield the table of each switch: to host j by the spine j modulo their number."""
+    hosts = [device for device in fabric.devices.values() if device.kind == "host"]
+    leaves = len(hosts) // tree.leaf
+    for number, guid in enumerate(fabric.switches):
+        switch = f"guid {guid} ({fabric.devices[guid].name})"
+        yield f"Unicast lids [0x0-0x{len(hosts):x}] of switch DR path slid 0; dlid 0; 0 {switch}:"
+        for place, host in enumerate(hosts):
+            leaf, port = divmod(place, tree.leaf)
+            if number >= leaves:
+                out = leaf + 1
+            elif number == leaf:
+                out = port + 1
+            else:
+                out = tree.leaf + 1 + place % tree.spines
+            yield f"0x{host.lid:04x} {out:03d} : (Channel Adapter '{host.name}')"
 
 
 def write_fabric(
@@ -232,12 +217,12 @@ def write_fabric(
     """
     if facts.technology != "infiniband":
         raise SimulationFault(f"nobody sees all of a fabric of {facts.technology}")
-    cabling = Cabling.of(facts, platform, fault)
+    fabric = cabling(facts, platform, fault)
     texts = {
-        "ibnetdiscover": cabling.ibnetdiscover(),
-        "iblinkinfo": cabling.iblinkinfo(),
-        "ibqueryerrors": cabling.ibqueryerrors(),
-        "dump_fts": cabling.dump_lfts(),
+        "ibnetdiscover": ibnetdiscover(fabric),
+        "iblinkinfo": _iblinkinfo(fabric),
+        "ibqueryerrors": _ibqueryerrors(fabric, fault),
+        "dump_fts": _dump_lfts(fabric, _tree_of(platform)),
     }
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in texts.items():

@@ -16,6 +16,10 @@ class SimulationFault(Fault, ValueError):
     """What cannot be simulated, and why."""
 
 
+#: 256 bytes of payload with 20 around it (fabric/rates.py); 4 of flow control are assumed.
+_PAYLOAD = 256 / 280
+
+
 @dataclass(frozen=True)
 class Parameters:
     """What the facts of a partition do not say.
@@ -27,63 +31,44 @@ class Parameters:
     whose facts state none. `memory` and `memory_latency` are those of messages inside a node.
     """
 
-    name: str
     latency: float
     switch: float
-    slow_slot: float
-    slot_share: float
     mtu: int
-    memory: float
-    memory_latency: float
+    slow_slot: float = 0.0  # assumed: part of the latency
+    slot_share: float = _PAYLOAD
+    memory: float = 5000.0  # assumed
+    memory_latency: float = 0.5  # assumed
 
-
-#: 256 bytes of payload with 20 around it (fabric/rates.py); 4 of flow control are assumed.
-_PAYLOAD = 256 / 280
 
 #: InfiniBand of 2003 to 2010.
 INFINIBAND = Parameters(
-    "infiniband SDR to QDR",
     latency=1.06,  # koop2008, Section 5.1: 1.06 us, of 1 byte, QDR on PCIe 2.0
     switch=0.2,  # assumed
+    mtu=2048,  # assumed: 4096 is the largest one of the specification
     slow_slot=0.1,  # koop2008, Section 5.1: PCIe 2.0 takes some 0.2 us off; half an end: assumed
     # koop2008: 1301 MB/s, DDR on PCIe 1.1 (Section 5.1), of 2 GB/s (Section 4); of PCIe 2.0 assumed
     slot_share=0.65,
-    mtu=2048,  # assumed: 4096 is the largest one of the specification
-    memory=5000.0,  # assumed
-    memory_latency=0.5,  # assumed
 )
 #: InfiniBand FDR and later, RoCE, Omni-Path, Slingshot.
 MODERN = Parameters(
-    "adapters since FDR",
     latency=1.0,  # assumed; Lenovo Press LP1195: less than 0.6 us of ConnectX-6, without MPI
     switch=0.13,  # assumed
-    slow_slot=0.1,  # assumed: that of InfiniBand on PCIe 1.1
-    slot_share=_PAYLOAD,
     mtu=4096,  # the largest one of InfiniBand (fabric/rates.py); of other technologies assumed
+    slow_slot=0.1,  # assumed: that of InfiniBand on PCIe 1.1
     memory=10000.0,  # assumed
     memory_latency=0.3,  # assumed
 )
 #: Ethernet of 10 Gb/s and more. MPI over iWARP in the source, not over TCP.
 ETHERNET = Parameters(
-    "ethernet",
     latency=8.23,  # kandadai2009, Table 5: 8.23 us over 10 Gb/s (iWARP); of faster ones assumed
     switch=0.5,  # assumed
-    slow_slot=0.0,  # assumed: part of the latency
-    slot_share=_PAYLOAD,
     mtu=9000,  # assumed: jumbo frames
-    memory=5000.0,  # assumed
-    memory_latency=0.5,  # assumed
 )
-#: Gigabit Ethernet: TCP, in frames of 1500 bytes.
+#: Ethernet up to 5 Gb/s: TCP, in frames of 1500 bytes.
 GIGABIT = Parameters(
-    "ethernet up to 5 Gb/s",
     latency=46.52,  # kandadai2009, Table 5: 46.52 us over 1 Gb/s; of faster ones assumed
     switch=2.0,  # assumed
-    slow_slot=0.0,  # assumed: part of the latency
-    slot_share=_PAYLOAD,
     mtu=1500,  # IEEE 802.3: 1500 bytes in a frame
-    memory=5000.0,  # assumed
-    memory_latency=0.5,  # assumed
 )
 
 
