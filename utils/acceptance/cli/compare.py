@@ -81,10 +81,8 @@ def run(options: argparse.Namespace) -> int:
         return [] if progress is None else [one.start for one in progress.scan(series).changes]
 
     found = compare(history, a, b, nights=options.nights, system=options.system, starts=starts)
-    if options.format == "text":
-        print("\n".join(_listing(found, everything=options.all)))
-    else:
-        emit(options, found.rows, _COLUMNS, data=found)
+    lines = _listing(found, everything=options.all)
+    emit(options, found.rows, _COLUMNS, lines, found, page=True)
     if found.counts[Word.WORSE]:
         return Status.FAILED
     return Status.CANNOT_JUDGE if not found.judged or found.failed else Status.PASSED

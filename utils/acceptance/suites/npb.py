@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acceptance.core.errors import ParseError
+from acceptance.suites.hpcc import grid
 from acceptance.suites.output import SLACK, LineReader, Range
 from acceptance.suites.records import Benchmark, Column, Suite
 
@@ -169,12 +170,12 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
         return root * root == processes and size[0] // root >= 3
     if name == "lu" and not old:
         # get_active_nprocs.f90 (kind 2) and LU/proc_grid.f90, subdomain.f90.
-        across, down = _grid(processes)
+        down, across = grid(processes)
         return across <= 2 * down and size[0] // across >= 3
     if processes.bit_count() != 1:
         return False
     if name == "lu":
-        return size[0] // _grid(processes)[0] >= 4  # LU/subdomain.f
+        return size[0] // grid(processes)[1] >= 4  # LU/subdomain.f
     if name == "is":
         # IS/is.c: MAX_PROCS.
         most = 128 if problem_class == "S" else 1024
@@ -233,12 +234,6 @@ def _index(name: str, problem_class: str) -> int:
     if len(problem_class) != 1 or problem_class not in CLASSES:
         raise ValueError(f"{problem_class!r} is no class of NPB: {' '.join(CLASSES)}")
     return CLASSES.index(problem_class)
-
-
-def _grid(processes: int) -> tuple[int, int]:
-    """Split processes into a product as near to a square as it gets, the larger factor first."""
-    down = next(n for n in range(math.isqrt(processes), 0, -1) if processes % n == 0)
-    return processes // down, down
 
 
 # How many operations each program counts: the lines that set `mflops` or `Mops` in `cg.f`, `mg.f`,
