@@ -137,15 +137,13 @@ def release(version: str) -> str:
     return found[0]
 
 
-def sizes(name: str, problem_class: str, version: str = "3.4") -> tuple[tuple[int, ...], int]:
+def sizes(name: str, problem_class: str) -> tuple[tuple[int, ...], int]:
     """Return what the final block prints as Size, and its Iterations.
 
     A size is three numbers of grid points, or one number: of keys (is), rows (cg) or random
     numbers (ep; it counts no iterations, 0). Raises ValueError for a class that there is not.
     """
-    index = _index(name, problem_class)
-    if (name, problem_class, release(version)) == ("is", "E", "3.3"):
-        raise ValueError("is has no class E in NPB 3.3")
+    index = _index(problem_class)
     return _SIZES[name][index], _ITERATIONS[name][index]
 
 
@@ -154,9 +152,9 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
 
     With NPB_NPROCS_STRICT=0, 3.4 takes other numbers and leaves some processes idle: not legal
     here. Whether a program of 3.3 can be built is another question, see `is_linkable`. Raises
-    ValueError for an unknown benchmark, class or version.
+    ValueError for an unknown class or version.
     """
-    index = _index(name, problem_class)
+    index = _index(problem_class)
     size = _SIZES[name][index]
     old = release(version) == "3.3"
     if processes < _FEWEST.get((name, problem_class), 1):
@@ -191,9 +189,9 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
 def memory(name: str, problem_class: str, processes: int = 1) -> float:
     """Return the bytes of the arrays of all processes together; of class S and W at most so many.
 
-    The MPI library's buffers come on top. Raises ValueError for an unknown benchmark or class.
+    The MPI library's buffers come on top. Raises ValueError for an unknown class.
     """
-    index = max(_index(name, problem_class), CLASSES.index("A"))
+    index = max(_index(problem_class), CLASSES.index("A"))
     one, by_root, by_process = _MEMORY[name][index - CLASSES.index("A")]
     more = by_root * (math.sqrt(processes) - 1) + by_process * (processes - 1)
     return 2**20 * (one + max(more, 0))
@@ -228,9 +226,7 @@ def program(name: str, problem_class: str, processes: int, version: str = "3.4")
     return f"{name}.{problem_class}.{suffix}"
 
 
-def _index(name: str, problem_class: str) -> int:
-    if name not in NAMES:
-        raise ValueError(f"{name!r} is no benchmark of NPB: {' '.join(NAMES)}")
+def _index(problem_class: str) -> int:
     if len(problem_class) != 1 or problem_class not in CLASSES:
         raise ValueError(f"{problem_class!r} is no class of NPB: {' '.join(CLASSES)}")
     return CLASSES.index(problem_class)
@@ -278,7 +274,7 @@ _OPERATIONS: dict[str, Callable[[Size, int], float]] = {
 
 
 def millions(name: str, problem_class: str) -> float:
-    """Return the operations of a benchmark and a class, in 10^6; ValueError for an unknown one."""
+    """Return the operations of a benchmark and a class, in 10^6; ValueError for no class."""
     return 1e-6 * _OPERATIONS[name](*sizes(name, problem_class))
 
 
