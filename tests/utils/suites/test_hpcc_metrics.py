@@ -165,12 +165,6 @@ def test_the_size_of_the_matrix_matters_to_all_but_the_network():
     assert found == FIXED
 
 
-@pytest.mark.parametrize("metric", ["", "G-HPL_1024", "PingPong", "1/NaturalRing-latency"])
-def test_the_size_of_an_unknown_metric_is_refused(metric):
-    with pytest.raises(ValueError, match="HPCC has no metric"):
-        hpcc.depends_on_size(metric)
-
-
 @pytest.mark.parametrize(
     ("vector", "processes", "cache", "memory"),
     [

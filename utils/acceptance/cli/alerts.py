@@ -18,13 +18,8 @@ from acceptance.verdict import Status
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "alerts",
-        run,
-        forms=FORMS,
-        failed="a target did not take a message",
-    )
+    failed = "a target did not take a message"
+    command = add_command(commands, "alerts", run, forms=FORMS, failed=failed)
     what = command.add_mutually_exclusive_group()
     option(what, "--send", "send what was not sent yet")
     option(what, "--test", "send a test message to each target")

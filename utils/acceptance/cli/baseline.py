@@ -36,12 +36,8 @@ def add(commands: Commands) -> None:
     add_sources(command)
     chosen = command.add_mutually_exclusive_group()
     option(chosen, "--from ID", "UUIDs, or their beginnings", dest="sessions", nargs="+")
-    option(
-        chosen,
-        "--nights N",
-        f"the last nights (default: {BASELINE_NIGHTS})",
-        default=BASELINE_NIGHTS,
-    )
+    meaning = f"the last nights (default: {BASELINE_NIGHTS})"
+    option(chosen, "--nights N", meaning, default=BASELINE_NIGHTS)
     option(command, "--write", "write it, do not only show it")
 
 
@@ -71,12 +67,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _only_system(history: History) -> str:
     systems = sorted({series.case.key.system for series in history.series})
-    if len(systems) != 1:
-        raise BaselineFault(
-            f"which system? name one with --system: {', '.join(systems)}"
-            if systems
-            else "no result of any system is stored"
-        )
+    if not systems:
+        raise BaselineFault("no result of any system is stored")
+    if len(systems) > 1:
+        raise BaselineFault(f"which system? name one with --system: {', '.join(systems)}")
     return systems[0]
 
 

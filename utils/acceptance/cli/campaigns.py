@@ -175,15 +175,11 @@ def _plan(options: argparse.Namespace) -> _Plan:
         extra=tuple(options.reframe),
         own=options.own,
     )
-    asked = _asked(options, configuration) | ({"nodes": limited} if limited else {})
+    # What a campaign must share to be gone on with; login nodes may share `var/`.
+    asked = {"mode": options.mode, "system": system["name"], "reframe": options.reframe}
+    asked |= {"own": [str(path) for path in options.own]} if options.own else {}
+    asked |= {"nodes": limited} if limited else {}
     return _Plan(options.mode, asked, plan, known, [turn.text for turn in turns.values()])
-
-
-def _asked(options: argparse.Namespace, configuration: site.Site) -> dict[str, Any]:
-    """Return what a campaign must share to be gone on with; login nodes may share `var/`."""
-    system = configuration.system(options.system)["name"]
-    own = {"own": [str(path) for path in options.own]} if options.own else {}
-    return {"mode": options.mode, "system": system, "reframe": options.reframe, **own}
 
 
 def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
@@ -193,10 +189,7 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
     output = getattr(options, "output", None)
     if output:
         protocol.check_folder(output)
-    with (
-        lock.locked(workspace.campaigns, kind) as held,
-        contextlib.ExitStack() as marked,
-    ):
+    with lock.locked(workspace.campaigns, kind) as held, contextlib.ExitStack() as marked:
         longest = campaign.SAME_NIGHT if night else None
         state = None if options.new else campaign.unfinished(
             workspace.campaigns, kind, plan.asked, campaign.now(), longest
@@ -213,8 +206,7 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
         marked.enter_context(marks.of_campaign(workspace.var, state.id))
         state.save()
         lock.name_holder(held, state)
-        named = {who: getattr(options, who, None) for who in _PEOPLE}
-        state.people |= {who: name for who, name in named.items() if name}
+        state.people |= {who: name for who in _PEOPLE if (name := getattr(options, who, None))}
         runner = Runner(state, held, workspace, sys.stdout.buffer)
         for note in plan.notes if started else ():
             runner.say(f"=== {note}")
@@ -236,8 +228,7 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
         # What is shown is what is kept: the campaign has ended when both are.
         stored.keep(workspace, state.id, given)
         summary = conclusion.summary(state, given)
-        paragraph = "\n".join(wrapped("", summary, 0))
-        rest = "\n".join(filter(None, (paragraph, last)))
+        rest = "\n".join(filter(None, [*wrapped("", summary, 0), last]))
         runner.say(
             f"\n{verdict_text(given)}\n\n{rest}",
             shown=f"\n{verdict_text(given, painter())}\n\n{rest}",

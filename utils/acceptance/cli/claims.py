@@ -51,13 +51,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare results with the relations that papers and sites state."""
     past = ledger.of(options.workspace, options.db)
     library = references.load(options.workspace.reference)
-    results = claims.evaluate_database(
-        library,
-        past,
-        options.config_files,
-        options.system,
-        WINDOW,
-    )
+    results = claims.evaluate_database(library, past, options.config_files, options.system, WINDOW)
     shown = [result for result in results if options.all or result.state in (HOLDS, FAILS)]
     emit(
         options,
@@ -83,11 +77,8 @@ def run(options: argparse.Namespace) -> int:
 def _counted(results: Sequence[ClaimResult], options: argparse.Namespace) -> Iterator[str]:
     """Yield how many claims hold, fail and are not measured, and those that must hold."""
     states = Counter(result.state for result in results)
-    counts = [
-        f"{states[HOLDS]} hold",
-        f"{states[FAILS]} fail",
-        f"{states[NOT_MEASURED]} not measured",
-    ]
+    words = {HOLDS: "hold", FAILS: "fail", NOT_MEASURED: "not measured"}
+    counts = [f"{states[state]} {word}" for state, word in words.items()]
     if is_simulated(options.system or ""):
         counts.append(f"{states[BEYOND_MODEL]} the model cannot say")
         yield f"SIMULATED: {options.system} is {NO_EVIDENCE.format(model_of(options.system))}"

@@ -81,10 +81,8 @@ def run(options: argparse.Namespace) -> int:
         return [] if progress is None else [one.start for one in progress.scan(series).changes]
 
     found = compare(history, a, b, nights=options.nights, system=options.system, starts=starts)
-    if options.format == "text":
-        print("\n".join(_listing(found, everything=options.all)))
-    else:
-        emit(options, found.rows, _COLUMNS, data=found)
+    lines = _listing(found, everything=options.all)
+    emit(options, found.rows, _COLUMNS, lines, found, page=True)
     if found.counts[Word.WORSE]:
         return Status.FAILED
     return Status.CANNOT_JUDGE if not found.judged or found.failed else Status.PASSED
@@ -120,10 +118,8 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
         count = plural(found.judged, "metric")
         yield "judged", f"{count}; any false word among all of them: {chance}"
     elif any(row.a and row.b for row in found.rows):
-        yield (
-            "judged",
-            ("nothing: of no metric that both have is the noise known, and small enough to tell"),
-        )
+        why = "of no metric that both have is the noise known, and small enough to tell"
+        yield "judged", f"nothing: {why}"
     else:
         yield "judged", "nothing: A and B have no metric in common"
     for note in found.notes:
@@ -132,11 +128,9 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
 
 def _tables(cases: Mapping[str, list[Row]], everything: bool) -> Iterator[str]:
     """Yield a table for each case; that with the farthest ratio comes first."""
-    ordered = [
-        row
-        for rows in cases.values()
-        for row in sorted(rows, key=lambda row: (row.stem, row.size or 0))
-    ]
+    ordered: list[Row] = []
+    for rows in cases.values():
+        ordered += sorted(rows, key=lambda row: (row.stem, row.size or 0))
     shown = ordered if everything else ordered[:_ROWS]
     for case, rows in grouped(shown, _case).items():
         cells = [[cell(row) for cell in _CELLS.values()] for row in rows]

@@ -22,13 +22,8 @@ PLACES: dict[str, Callable[[Workspace], Path]] = {
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "doctor",
-        run,
-        forms=FORMS,
-        failed="something that the configuration promises is broken",
-    )
+    failed = "something that the configuration promises is broken"
+    command = add_command(commands, "doctor", run, forms=FORMS, failed=failed)
     option(command, *SYSTEM)
     option(
         command,

@@ -21,12 +21,8 @@ SAMPLES = Path("samples.parquet")
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "export",
-        run,
-        failed="as the verdict that is written says; sessions cannot be read, and are left out",
-    )
+    failed = "as the verdict that is written says; sessions cannot be read, and are left out"
+    command = add_command(commands, "export", run, failed=failed)
     command.set_defaults(system=None)
     option(command, "form", choices=("prometheus", "parquet"), metavar=None)
     meaning = f"default: prometheus is printed, parquet goes into {SAMPLES}"
@@ -47,29 +43,28 @@ def run(options: argparse.Namespace) -> int:
     # was simulated stands beside what was measured last, and its verdict is not the status.
     workspace, config_files = options.workspace, options.config_files
     now = datetime.now(timezone.utc)
-    verdicts: list[Verdict] = []
     others: list[Verdict] = []
     if options.db is None:
         workspace.require_records()
-        verdicts = [conclusion.current(workspace, None, config_files, now)]
+        last = conclusion.current(workspace, None, config_files, now)
         others = list(conclusion.nights(workspace, now))
     else:
-        verdicts = [
-            conclude(workspace, database=options.db, config_files=config_files, keep=False, now=now)
-        ]
+        last = conclude(
+            workspace, database=options.db, config_files=config_files, keep=False, now=now
+        )
     sessions, beside, measured = [], [], None
     try:
-        if verdicts[0].simulated and options.db is None:
+        if last.simulated and options.db is None:
             measured = conclusion.last_measured(workspace, config_files, now)
         if measured:  # no simulation takes its place
-            beside = [(verdicts[0], prometheus.sessions_of(verdicts[0], ledger.of(workspace)))]
-            verdicts = [measured]
-        status = verdicts[0].status
-        sessions = prometheus.sessions_of(verdicts[0], ledger.of(workspace, options.db))
+            beside = [(last, prometheus.sessions_of(last, ledger.of(workspace)))]
+            last = measured
+        status = last.status
+        sessions = prometheus.sessions_of(last, ledger.of(workspace, options.db))
     except (ResultsFault, VerdictFault) as err:
         warn(options, err)
         status = Status.CANNOT_JUDGE
-    verdicts += [night for night in others if night.campaign != verdicts[0].campaign]
+    verdicts = [last, *(night for night in others if night.campaign != last.campaign)]
     kept = notify.listing(now, workspace.alerts)
     for note in kept.notes:
         warn(options, note)

@@ -24,13 +24,8 @@ _LABELS, _SHOWN = 12, 15
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "fabric",
-        run,
-        forms=(*FORMS, "dot"),
-        failed="something deviates",
-    )
+    forms = (*FORMS, "dot")
+    command = add_command(commands, "fabric", run, forms=forms, failed="something deviates")
     option(command, *SYSTEM)
     meaning = "the fabric of this partition, where several state who looks at theirs"
     option(command, "--partition NAME", meaning)
@@ -101,9 +96,8 @@ def _lines(found: Seen) -> Iterator[str]:
     for label, deviations in (("", failing), ("note", noted)):
         for each in deviations[:_SHOWN]:
             yield from _line(label, each.text)
-        if len(deviations) > _SHOWN:
-            more = f"{len(deviations) - _SHOWN} more: --format csv shows all"
-            yield from _line(label, more)
+        if (more := len(deviations) - _SHOWN) > 0:
+            yield from _line(label, f"{more} more: --format csv shows all")
     for fault in found.unread:
         yield from _line("not read", fault)
 

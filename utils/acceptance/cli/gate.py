@@ -14,13 +14,8 @@ from acceptance.verdict import Repetition, conclude, junit, verdict_text
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "gate",
-        run,
-        forms=("text", "json", "junit"),
-        failed="a problem, or a metric that became worse",
-    )
+    forms, failed = ("text", "json", "junit"), "a problem, or a metric that became worse"
+    command = add_command(commands, "gate", run, forms=forms, failed=failed)
     option(command, "--run ID", "the run with --session-extras run=ID", dest="run_id")
     option(command, "--session ID", "the UUID of a stored session, or its beginning")
     option(command, "--db FILE", f"{DATABASE[1]}: its last session, and the history of all")
@@ -34,15 +29,12 @@ def run(options: argparse.Namespace) -> int:
     Was everything that was selected measured and stored, did every case pass, and did no metric
     become worse than it was?
     """
-    database = options.db
-    elsewhere = "--db" if options.db else "--session" if options.session else ""
+    session, now = options.session, datetime.now(timezone.utc)
+    elsewhere = "--db" if options.db else "--session" if session else ""
     for name, value in (("--run", options.run_id), ("--confirm", options.confirm)):
         if elsewhere and value:
             raise Fault(f"{name} is of this clone's runs, not for {elsewhere}")
-    if options.session and not database:
-        database = options.workspace.results
-    now = datetime.now(timezone.utc)
-    if database is None:
+    if not elsewhere:
         options.workspace.require_records()
         given = conclusion.current(
             options.workspace,
@@ -54,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
             keep=True,
         )
     else:
-        session = options.session
+        database = options.db or options.workspace.results
         given = conclude(
             options.workspace,
             database=database,

@@ -38,13 +38,8 @@ BLOCKS, PLAIN = "▁▂▃▄▅▆▇█", "_.,-=*#@"
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "history",
-        run,
-        forms=FORMS,
-        failed="a session cannot be read, or is not what was stored",
-    )
+    failed = "a session cannot be read, or is not what was stored"
+    command = add_command(commands, "history", run, forms=FORMS, failed=failed)
     option(
         command,
         "metric",
@@ -83,14 +78,13 @@ def run(options: argparse.Namespace) -> int:
     lines = []
     if len(chosen) > most:
         lines.append(f"\n... and {len(chosen) - most} more series: --format json has all")
-    if not text:
-        emit(options, samples, _COLUMNS, data=past)
-    elif len(past) > 1:
-        emit(options, (), {}, lines, above=above)
-    else:  # the samples of one series are what was asked for
-        if len(samples) > SAMPLES:
-            lines.append(f"{len(samples) - SAMPLES} samples before these: --format csv has all")
-        emit(options, samples[-SAMPLES:], _columns(past[0]["unit"]), lines, above=[*above, ""])
+    if text and len(past) > 1:
+        samples = []  # those of one series are what was asked for
+    elif text and (before := len(samples[:-SAMPLES])):
+        lines.append(f"{before} samples before these: --format csv has all")
+        samples = samples[-SAMPLES:]
+    columns = _columns(past[0]["unit"]) if text else _COLUMNS
+    emit(options, samples, columns, lines, past, [*above, ""] if samples else above)
     return Status.FAILED if history.faults else Status.PASSED
 
 
@@ -155,8 +149,7 @@ def _data(series: Series, judgement: Judgement) -> dict[str, Any]:
         ],
         "alerts": [
             {
-                "id": incident.alert.id,
-                "kind": incident.alert.kind,
+                **{each: getattr(incident.alert, each) for each in ("id", "kind")},
                 "since": _iso(change.time),
                 **{each: getattr(change, each) for each in ("before", "after", "text")},
             }

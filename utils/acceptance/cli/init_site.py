@@ -110,11 +110,10 @@ def _text(fabric: Fabric) -> str:
 
 def _next(written: Written, request: Request) -> list[str]:
     """Return the commands that follow."""
-    name = written.plan.name
+    name, checks = written.plan.name, "checks"
     lines = ["next:"]
     # Spack would build for some minutes; the wheels are there.
     wheels = "-p wheels " if (request.workspace.wheels / "bin").is_dir() else ""
-    checks = "checks"
     if INSTALLED:
         settings = request.workspace.root / "config/settings.py"
         lines.append(f"  export RFM_CONFIG_FILES={shlex.quote(str(settings))}")

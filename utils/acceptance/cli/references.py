@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -89,9 +88,8 @@ def _limits(options: argparse.Namespace) -> int:
     systems = configuration.load(options.config_files).systems
     place_of = options.workspace.place_of
     found = [*partition_limits(systems, library, options.partition, place_of)]
-    lines = []
-    if any(row.inferred for row in found):
-        lines.append(f"{INFERRED} has a fact that its source does not print")
+    mark = f"{INFERRED} has a fact that its source does not print"
+    lines = [mark] if any(row.inferred for row in found) else []
     lines += _details(found[0]) if len(found) == 1 else ()
     data = []
     for row in found:
@@ -109,14 +107,10 @@ def _mbs(value: float | None) -> str | None:
     return None if value is None else f"{value:.1f}"
 
 
-def _slot(row: PartitionLimit) -> str:
-    return (row.facts.slot_text or "-") + _mark(row, "pcie", "pcie_lanes")
-
-
 _LIMITS: Columns = {
     "partition": "partition",
     "fabric": lambda row: row.facts.text + _mark(row, "technology", "rate", "lanes", "ports"),
-    "PCIe": _slot,
+    "PCIe": lambda row: (row.facts.slot_text or "-") + _mark(row, "pcie", "pcie_lanes"),
     "link MB/s": lambda row: _mbs(row.limit.link and row.limit.link.value),
     "PCIe MB/s": lambda row: _mbs(row.limit.pcie and row.limit.pcie.value),
     "binds": lambda row: row.limit.binds,
@@ -127,16 +121,14 @@ _LIMITS: Columns = {
 
 
 def _details(row: PartitionLimit) -> Iterator[str]:
-    bound = row.limit
-    lines: list[tuple[str, Any]] = [
-        ("inferred", ", ".join(row.inferred)),
-        ("note", bound.note),
-        ("link", bound.link and bound.link.formula),
-        ("PCIe", bound.pcie and bound.pcie.formula),
-    ]
-    if bound.least:
-        lines.append(("both", f"{2 * bound.least.value:.1f} MB/s in both directions together"))
-    if row.latency_floor:
-        lines.append(("latency", f"no 8 bytes take less than {row.latency_floor:.4f} us"))
+    bound, least, floor = row.limit, row.limit.least, row.latency_floor
+    facts = {
+        "inferred": ", ".join(row.inferred),
+        "note": bound.note,
+        "link": bound.link and bound.link.formula,
+        "PCIe": bound.pcie and bound.pcie.formula,
+        "both": least and f"{2 * least.value:.1f} MB/s in both directions together",
+        "latency": floor and f"no 8 bytes take less than {floor:.4f} us",
+    }
     yield ""
-    yield from (f"{name:9}{text}" for name, text in lines if text)
+    yield from (f"{name:9}{text}" for name, text in facts.items() if text)

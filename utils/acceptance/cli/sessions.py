@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime
 
-import msgspec
+from msgspec import Struct, structs
 
 from acceptance import ledger
 from acceptance.campaigns import Busy, lock
@@ -34,13 +34,7 @@ _LEAST = REMEMBERED + int(WINDOWS[-1])
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(
-        commands,
-        "sessions",
-        run,
-        forms=FORMS,
-        failed="a session cannot be read",
-    )
+    command = add_command(commands, "sessions", run, forms=FORMS, failed="a session cannot be read")
     option(command, "--system SYSTEM", "only those with cases of this system")
     option(command, "--run ID", "the sessions of one run: the steps of a night", dest="run_id")
     option(command, "--since DATE", "only those that ended since")
@@ -58,7 +52,7 @@ def add(commands: Commands) -> None:
     option(old, "--dry-run", "say what would be deleted")
 
 
-class Stored(msgspec.Struct):
+class Stored(Struct):
     """A session, or a run of several; fixtures are no cases, times are local.
 
     `what` is the step of a campaign, or the command; of a run the steps of its sessions.
@@ -163,23 +157,18 @@ def _row(session: Session) -> Stored:
 def _together(run: str, sessions: list[Stored]) -> Stored:
     """Return a run as one row."""
     steps = ", ".join(session.what for session in sessions)
-    return msgspec.structs.replace(
-        sessions[-1],
-        id=run,
-        what=f"{plural(len(sessions), 'session')}: {steps}",
-        start=min(session.start for session in sessions),
-        **{
-            name: sorted({each for session in sessions for each in getattr(session, name)})
-            for name in ("systems", "simulated")
-        },
-        **{
-            name: sum(getattr(session, name) for session in sessions)
-            for name in ("passed", "failed", "cases")
-        },
-        label=run,
-        command="",
-        sessions=sessions,
-    )
+    what = f"{plural(len(sessions), 'session')}: {steps}"
+    start = min(session.start for session in sessions)
+    named = {
+        name: sorted({each for session in sessions for each in getattr(session, name)})
+        for name in ("systems", "simulated")
+    }
+    counted = {
+        name: sum(getattr(session, name) for session in sessions)
+        for name in ("passed", "failed", "cases")
+    }
+    own = {"id": run, "what": what, "start": start, "label": run, "command": ""}
+    return structs.replace(sessions[-1], **own, **named, **counted, sessions=sessions)
 
 
 def _days(text: str) -> int:

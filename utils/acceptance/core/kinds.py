@@ -4,6 +4,8 @@ The word of a kind in capitals begins the id of each of its findings. A test loo
 sources that have no row, and for rows that nobody names.
 """
 
+from functools import partial
+
 from msgspec import Struct
 
 CRITICAL, MAJOR, MINOR, INFO = "critical", "major", "minor", "info"
@@ -146,38 +148,34 @@ OF_RUNS = {
     ),
 }
 
+_of_nodes = partial(Kind, question=NODES)
+_of_pairs = partial(Kind, question=ALIKE)
 #: Nodes that were not looked at, or not measured.
 OF_NODES = {
-    "node-absent": Kind(
+    "node-absent": _of_nodes(
         MAJOR,
         "see why Slurm gives it no jobs (sinfo -R, scontrol show node), repair and resume it, then "
         "measure again; or agree that it is no part of this acceptance",
-        NODES,
     ),
     **dict.fromkeys(
-        ("nodes-not-looked-at", "nodes-unknown", "nodes-left-out"), Kind(MAJOR, _MISSED, NODES)
+        ("nodes-not-looked-at", "nodes-unknown", "nodes-left-out"), _of_nodes(MAJOR, _MISSED)
     ),
-    "not-benchmarked": Kind(
+    "not-benchmarked": _of_nodes(
         MAJOR,
         "bring these nodes up (sinfo -R) and run it again; or limit the acceptance to those that "
         "are to be accepted (--nodes LIST), which the protocol then says",
-        NODES,
     ),
-    "limited": Kind(
-        MINOR, "accept the other nodes as well, or agree that they do not count", NODES
-    ),
-    "links-not-judged": Kind(
+    "limited": _of_nodes(MINOR, "accept the other nodes as well, or agree that they do not count"),
+    "links-not-judged": _of_nodes(
         MINOR,
         "state the fabric of the partition with its rate in its `extras`, or agree that the links "
         "of its nodes are looked at otherwise",
-        NODES,
     ),
-    "pairs-not-measured": Kind(
+    "pairs-not-measured": _of_pairs(
         MINOR,
         "let all pairs be measured (checks/all_pairs.py: an environment with the feature patterns, "
         "which an mpicc provides); until then references alone judge a node, and no slow cable "
         "between two good nodes is found",
-        ALIKE,
     ),
 }
 
@@ -186,67 +184,58 @@ _PAIRS = "reframe -c checks/all_pairs.py -r"
 OF_PAIRS = {
     **dict.fromkeys(
         ("node-slow", "node-sends-slow", "node-receives-slow"),
-        Kind(
+        _of_pairs(
             MAJOR,
             "it is slow with nearly all partners: see its cable at both ends, its port and its "
             "slot (lspci -vv, LnkSta), its error counters, what else runs on it; then measure "
             f"again ({_PAIRS})",
-            ALIKE,
         ),
     ),
-    "node-slow-inside": Kind(
+    "node-slow-inside": _of_pairs(
         MAJOR,
         "no link is part of it: compare it with a good node: memory channels, clock and power "
         "limits, BIOS, what else runs on it; take it out until it is as fast as the others "
         f"({_PAIRS})",
-        ALIKE,
     ),
     **dict.fromkeys(
         ("way-slow", "way-slow-one-way"),
-        Kind(
+        _of_pairs(
             MAJOR,
             "both are good with others: see the route between them in this direction and its "
             "cables (ibtracert, ibdiagnet; Ethernet: the hash over uplinks), and the error "
             f"counters of the switches on it; then measure again ({_PAIRS})",
-            ALIKE,
         ),
     ),
-    "uplink-slow": Kind(
+    "uplink-slow": _of_pairs(
         MAJOR,
         "see the cables between the switches of these two sets of nodes: one that is missing, slow "
         "(iblinkinfo) or counts errors (ibqueryerrors), and whether routes spread over all of them",
-        ALIKE,
     ),
-    "cable-slow": Kind(
+    "cable-slow": _of_pairs(
         MAJOR,
         "reseat this cable at both ends, then replace it, then try other ports; see its error "
         "counters (ibqueryerrors), and whether a port is limited (ibportstate); then measure again "
         f"({_PAIRS})",
-        ALIKE,
     ),
-    "nodes-differ": Kind(
+    "nodes-differ": _of_pairs(
         MAJOR,
         "see what the slower ones have in common: a switch or its uplinks, a rack, a BIOS version, "
         "an image; nodes that are meant to differ belong into partitions of their own",
-        ALIKE,
     ),
-    "pair-failed": Kind(
+    "pair-failed": _of_pairs(
         CRITICAL,
         "messages between them did not arrive: see the links of both (ibstat, dmesg), the route "
         "(ibtracert) and the subnet manager's log; a node that fails with many is to blame itself",
-        ALIKE,
     ),
-    "node-unsteady": Kind(
+    "node-unsteady": _of_pairs(
         MINOR,
         "it was slow while all nodes were busy, and good alone: see whether the fabric is meant to "
         f"be oversubscribed, and what else used it; measure again ({_PAIRS})",
-        ALIKE,
     ),
-    "not-judged": Kind(
+    "not-judged": _of_pairs(
         MINOR,
         "measure again what it says was not enough: more nodes, and more time for their pairs "
         f"({_PAIRS} -S AllPairs.limit=3600)",
-        ALIKE,
     ),
 }
 

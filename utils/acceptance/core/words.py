@@ -149,15 +149,8 @@ def factor(unit: str, into: str) -> float | None:
 
 #: `fabric/rates.py` says what is known of each one; those that are not there have no formula.
 TECHNOLOGIES = (
-    "infiniband",
-    "ethernet",
-    "omni-path",
-    "slingshot",
-    "roce",
-    "myrinet",
-    "numalink",
-    "cray",
-    "ixs",
+    *("infiniband", "ethernet", "omni-path", "slingshot", "roce"),
+    *("myrinet", "numalink", "cray", "ixs"),
 )
 
 _ETHERNET = ("1", "2.5", "5", "10", "25", "40", "50", "100", "200", "400", "800")

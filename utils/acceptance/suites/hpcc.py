@@ -198,10 +198,8 @@ def ratios_of(metrics: Mapping[str, float], processes: int) -> dict[str, tuple[f
 def depends_on_size(metric: str) -> bool:
     """Tell whether a metric depends on the order of the matrix, and with it on the memory.
 
-    The ratios to G-HPL do. Raises ValueError for a metric that is none of HPCC's.
+    The ratios to G-HPL do.
     """
-    if metric not in BENCHMARK.stems:
-        raise ValueError(f"HPCC has no metric {metric!r}")
     return metric not in _FIXED
 
 
@@ -251,11 +249,7 @@ _ORDER_WHEN_LOSSY = 2**10
 
 
 def grid(processes: int) -> tuple[int, int]:
-    """Return the grid P x Q of all processes that is nearest to a square, with P <= Q.
-
-    Raises ValueError when there is no process.
-    """
-    _require_processes(processes)
+    """Return the grid P x Q of all processes that is nearest to a square, with P <= Q."""
     rows = next(n for n in range(math.isqrt(processes), 0, -1) if processes % n == 0)
     return rows, processes // rows
 
@@ -291,10 +285,7 @@ def smallest(processes: int) -> int:
       as errors and forgives them in 1 % of its table.
     - The FFT over all processes has at least processes^2 points whatever N is, and no test needs a
       block for each process.
-
-    Raises ValueError when there is no process.
     """
-    _require_processes(processes)
     order = math.isqrt(_DOUBLES_PER_PROCESS * processes - 1) + 1
     return max(order, _ORDER_WHEN_LOSSY) if processes >= _LOSSY else order
 
@@ -302,12 +293,8 @@ def smallest(processes: int) -> int:
 def stream_vector(order: int, processes: int) -> int:
     """Return the length (doubles) of each of the three arrays of STREAM in one process.
 
-    It is HPCC's `STREAM_VectorSize` for a grid of all processes. Raises ValueError for an order or
-    a number of processes below 1.
+    It is HPCC's `STREAM_VectorSize` for a grid of all processes.
     """
-    _require_processes(processes)
-    if order < 1:
-        raise ValueError(f"an order of {order}; it must be at least 1")
     # HPCC computes the bytes in double precision, and it is its number that is wanted.
     memory = int(float(order) * float(order) * _DOUBLE / processes)
     length = memory // _DOUBLE // 3
@@ -317,11 +304,9 @@ def stream_vector(order: int, processes: int) -> int:
 def input_file(order: int, block: int, rows: int, columns: int) -> str:
     """Return `hpccinf.txt` for a matrix of this order on a grid of rows x columns processes.
 
-    Raises ValueError for a grid or a block below 1, and for an order that is below `smallest` of
-    the grid, below the block, or more than a C int holds.
+    Raises ValueError for a block below 1, and for an order that is below `smallest` of the grid,
+    below the block, or more than a C int holds.
     """
-    if rows < 1 or columns < 1:
-        raise ValueError(f"a grid of {rows} x {columns}; it must be at least 1 x 1")
     least = smallest(rows * columns)
     if not least <= order <= _LARGEST:
         raise ValueError(
@@ -357,8 +342,3 @@ def input_file(order: int, block: int, rows: int, columns: int) -> str:
 def _one(what: str, *values: str) -> tuple[str, ...]:
     """Return the lines of a single value: how many there are, and that one."""
     return f"1  {what}", *values
-
-
-def _require_processes(processes: int) -> None:
-    if processes < 1:
-        raise ValueError(f"{processes} processes; there must be at least one")

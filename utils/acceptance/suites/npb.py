@@ -32,6 +32,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acceptance.core.errors import ParseError
+from acceptance.suites.hpcc import grid
 from acceptance.suites.output import SLACK, LineReader, Range
 from acceptance.suites.records import Benchmark, Column, Suite
 
@@ -136,15 +137,13 @@ def release(version: str) -> str:
     return found[0]
 
 
-def sizes(name: str, problem_class: str, version: str = "3.4") -> tuple[tuple[int, ...], int]:
+def sizes(name: str, problem_class: str) -> tuple[tuple[int, ...], int]:
     """Return what the final block prints as Size, and its Iterations.
 
     A size is three numbers of grid points, or one number: of keys (is), rows (cg) or random
     numbers (ep; it counts no iterations, 0). Raises ValueError for a class that there is not.
     """
-    index = _index(name, problem_class)
-    if (name, problem_class, release(version)) == ("is", "E", "3.3"):
-        raise ValueError("is has no class E in NPB 3.3")
+    index = _index(problem_class)
     return _SIZES[name][index], _ITERATIONS[name][index]
 
 
@@ -153,9 +152,9 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
 
     With NPB_NPROCS_STRICT=0, 3.4 takes other numbers and leaves some processes idle: not legal
     here. Whether a program of 3.3 can be built is another question, see `is_linkable`. Raises
-    ValueError for an unknown benchmark, class or version.
+    ValueError for an unknown class or version.
     """
-    index = _index(name, problem_class)
+    index = _index(problem_class)
     size = _SIZES[name][index]
     old = release(version) == "3.3"
     if processes < _FEWEST.get((name, problem_class), 1):
@@ -169,12 +168,12 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
         return root * root == processes and size[0] // root >= 3
     if name == "lu" and not old:
         # get_active_nprocs.f90 (kind 2) and LU/proc_grid.f90, subdomain.f90.
-        across, down = _grid(processes)
+        down, across = grid(processes)
         return across <= 2 * down and size[0] // across >= 3
     if processes.bit_count() != 1:
         return False
     if name == "lu":
-        return size[0] // _grid(processes)[0] >= 4  # LU/subdomain.f
+        return size[0] // grid(processes)[1] >= 4  # LU/subdomain.f
     if name == "is":
         # IS/is.c: MAX_PROCS.
         most = 128 if problem_class == "S" else 1024
@@ -190,9 +189,9 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
 def memory(name: str, problem_class: str, processes: int = 1) -> float:
     """Return the bytes of the arrays of all processes together; of class S and W at most so many.
 
-    The MPI library's buffers come on top. Raises ValueError for an unknown benchmark or class.
+    The MPI library's buffers come on top. Raises ValueError for an unknown class.
     """
-    index = max(_index(name, problem_class), CLASSES.index("A"))
+    index = max(_index(problem_class), CLASSES.index("A"))
     one, by_root, by_process = _MEMORY[name][index - CLASSES.index("A")]
     more = by_root * (math.sqrt(processes) - 1) + by_process * (processes - 1)
     return 2**20 * (one + max(more, 0))
@@ -227,18 +226,10 @@ def program(name: str, problem_class: str, processes: int, version: str = "3.4")
     return f"{name}.{problem_class}.{suffix}"
 
 
-def _index(name: str, problem_class: str) -> int:
-    if name not in NAMES:
-        raise ValueError(f"{name!r} is no benchmark of NPB: {' '.join(NAMES)}")
+def _index(problem_class: str) -> int:
     if len(problem_class) != 1 or problem_class not in CLASSES:
         raise ValueError(f"{problem_class!r} is no class of NPB: {' '.join(CLASSES)}")
     return CLASSES.index(problem_class)
-
-
-def _grid(processes: int) -> tuple[int, int]:
-    """Split processes into a product as near to a square as it gets, the larger factor first."""
-    down = next(n for n in range(math.isqrt(processes), 0, -1) if processes % n == 0)
-    return processes // down, down
 
 
 # How many operations each program counts: the lines that set `mflops` or `Mops` in `cg.f`, `mg.f`,
@@ -283,7 +274,7 @@ _OPERATIONS: dict[str, Callable[[Size, int], float]] = {
 
 
 def millions(name: str, problem_class: str) -> float:
-    """Return the operations of a benchmark and a class, in 10^6; ValueError for an unknown one."""
+    """Return the operations of a benchmark and a class, in 10^6; ValueError for no class."""
     return 1e-6 * _OPERATIONS[name](*sizes(name, problem_class))
 
 

@@ -167,18 +167,23 @@ class Plan(_Keyed, tag="plan", frozen=True):
     expected_s: Positive
 
 
-class Phase(_Keyed, tag="phase", frozen=True):
+class _Timed(_Keyed, frozen=True):
+    """A row: so many messages of a size, and the time of a loop of them."""
+
+    size_B: Whole
+    repetitions: Whole
+    loop_us: Positive
+
+
+class Phase(_Timed, tag="phase", frozen=True):
     """The rates of the streams of a phase of a dense pattern."""
 
     KEYS = ("size_B", "phase")
 
-    size_B: Whole
     phase: Whole
     distance: Positive
     streams: Whole
     waiting: Count
-    repetitions: Whole
-    loop_us: Positive
     min_MBps: Positive
     mean_MBps: Positive
     max_MBps: Positive
@@ -186,29 +191,23 @@ class Phase(_Keyed, tag="phase", frozen=True):
     slowest_to: Count
 
 
-class Distance(_Keyed, tag="distance", frozen=True):
+class Distance(_Timed, tag="distance", frozen=True):
     """The ping-pong of rank 0 with the rank at a distance."""
 
     KEYS = ("size_B", "distance")
 
-    size_B: Whole
     distance: Whole
-    repetitions: Whole
-    loop_us: Positive
     latency_us: Positive
     bandwidth_MBps: Positive
 
 
-class Rate(_Keyed, tag="rate", frozen=True):
+class Rate(_Timed, tag="rate", frozen=True):
     """What b_eff measured of all ranks together, by one method."""
 
     KEYS = ("pattern", "size_B", "method")
 
     pattern: Count
-    size_B: Whole
     method: Text
-    repetitions: Whole
-    loop_us: Positive
     rate_MBps: Positive
 
 
