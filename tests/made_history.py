@@ -70,7 +70,7 @@ def as_data(history):
         ],
         "cases": [
             (case.key, case.suite, case.benchmark, case.plain,
-             [(one.metric, one.unit, one.stored_unit, one.direction, list(one.values),
+             [(one.metric, one.unit, one.direction, list(one.values),
                [shown(sample) for sample in one.samples], one.impossible,
                one.last.uuid if one.last else None) for one in case.series])
             for case in history.cases

@@ -145,7 +145,7 @@ class Made:
                 return _Adding(one)
         way = "lower" if number % 2 else "higher"
         case.series.append(
-            Series(case, f"latency_{number}", "us", way, "us", number=number, id=number + 1)
+            Series(case, f"latency_{number}", "us", way, number=number, id=number + 1)
         )
         case.series.sort(key=lambda each: each.number)
         return self._series(case, number)

@@ -54,7 +54,7 @@ def site(series: int, nights: int) -> History:
         case = CaseHistory(key, "osu", "osu.bw", id=number + 1)
         for metric in range(METRICS):
             which = number * METRICS + metric
-            one = Series(case, f"bandwidth_{2**metric}", "MB/s", "higher", "MB/s", number=which)
+            one = Series(case, f"bandwidth_{2**metric}", "MB/s", "higher", number=which)
             one.id = which + 1
             one.values, one.samples = array("d", [1.0]), [sample]
             case.series.append(one)

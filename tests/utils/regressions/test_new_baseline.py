@@ -244,7 +244,7 @@ def test_two_series_that_a_reference_cannot_tell_apart(path, folder):
 def test_sessions_by_the_beginning_of_their_uuid(path):
     steady(Database(path), 3)
     history = load(path)
-    assert [one.number for one in select(history, ["00000001", "00000002-0000"])] == [1, 2]
+    assert [one.number for one in select(history, ["00000001", "00000002-0000"])] == [2, 3]
     with pytest.raises(BaselineFault, match="no session begins with 'ffff'"):
         select(history, ["ffff"])
     with pytest.raises(BaselineFault, match="several sessions begin with '0'"):
@@ -254,7 +254,7 @@ def test_sessions_by_the_beginning_of_their_uuid(path):
 def test_a_night_by_its_id_has_all_of_its_steps(path):
     campaigns(path, 3)
     chosen = select(load(path), ["nightly-2026-01-02T220000", "00000000"])
-    assert [one.number for one in chosen] == [6, 7, 8, 9, 10, 11, 0]
+    assert [one.number for one in chosen] == [7, 8, 9, 10, 11, 12, 1]
 
 
 def test_the_last_nights_have_all_of_their_sessions(path):
@@ -264,7 +264,7 @@ def test_the_last_nights_have_all_of_their_sessions(path):
             start = FIRST + NIGHT * night + 3600 * hour
             database.add([Case(metrics={"latency_8": (1.0, "us")})], start=start)
     history = load(path)
-    assert [one.number for one in select(history, nights=2)] == [4, 5, 6, 7]
+    assert [one.number for one in select(history, nights=2)] == [5, 6, 7, 8]
     assert len(select(history, nights=100)) == 8
 
 

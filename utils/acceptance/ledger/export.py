@@ -29,7 +29,7 @@ COLUMNS = {
         "lambda pair: {'key': pair[1], 'value': pair[2]}))",
     ),
     "metric": ("VARCHAR", "v.metric"),
-    "unit": ("VARCHAR", "coalesce(v.unit, '')"),
+    "unit": ("VARCHAR", "v.unit"),
     "direction": ("VARCHAR", "min_by(v.direction, v.number) OVER (PARTITION BY v.series)"),
     "value": ("DOUBLE", "v.value"),
     "nodes": ("VARCHAR[]", "from_json(c.nodes, '[\"VARCHAR\"]')"),

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from acceptance.core.words import Direction
 from acceptance.ledger.ledger import Entry, Ledger
 from acceptance.ledger.rows import (
     CASE,
@@ -39,51 +38,6 @@ _ROW = f"number::BIGINT * {SHIFT} + row"
 _NAME = 'system, partition, environment, "check"'
 _UP_TO = "number < $1 AND ($2 IS NULL OR system = $2)"
 _MEASURED = f"kind = {SAMPLE} AND series <> {NO_SERIES}"
-
-
-class CaseRow(NamedTuple):
-    """A case; `keys` is JSON."""
-
-    id: int
-    system: str
-    partition: str
-    environment: str
-    name: str
-    keys: str
-    suite: str
-    benchmark: str
-    plain: bool
-
-
-class SeriesRow(NamedTuple):
-    """A series: how many samples it has, and how many values that are none (the last in `last`).
-
-    `last` is the number of a session.
-    """
-
-    id: int
-    case: int
-    metric: str
-    unit: str | None
-    direction: Direction | None
-    samples: int
-    impossible: int
-    last: int | None
-
-
-class Place(NamedTuple):
-    """A case of a session: of which, and where."""
-
-    session: int
-    system: str
-    partition: str
-    environment: str
-    name: str
-
-    @property
-    def where(self) -> str:
-        """Return `system:partition+environment`, as ReFrame writes it."""
-        return f"{self.system}:{self.partition}+{self.environment}"
 
 
 class SampleColumns(NamedTuple):
@@ -154,57 +108,48 @@ def partitions(
     )  # fmt: skip
 
 
-def without_sample(ledger: Ledger, end: int, system: str | None) -> dict[int, list[Place]]:
-    """Return what each session has no sample of, in its order, by the kind of its runs."""
-    found: dict[int, list[Place]] = {UNFIT: [], SHARED_MACHINE: [], REPEATED: []}
-    for kind, *row in ledger.rows(
-        f"SELECT kind, number, {_NAME} FROM samples WHERE first >= {CASE} "
-        f"AND kind IN ({', '.join(map(str, found))}) AND {_UP_TO} ORDER BY number, run",
-        end, system,
-    ):  # fmt: skip
-        found[kind].append(Place(*row))
-    return found
+def without_sample(ledger: Ledger, end: int) -> list[tuple[int, int, str, str, str]]:
+    """Return what sessions have no sample of, in the order of storing.
 
-
-def cases(ledger: Ledger, end: int, system: str | None) -> list[CaseRow]:
-    """Return the cases that have a sample, or could have one, in the order of appearance."""
-    return [
-        CaseRow(*row)
-        for row in ledger.rows(
-            f"SELECT s.case_id, {_NAME}, keys, suite, benchmark, plain FROM samples s JOIN "
-            f"(SELECT case_id, min({_ROW}) AS place FROM samples WHERE first >= {CASE} "
-            f"AND kind = {SAMPLE} AND {_UP_TO} GROUP BY case_id) firsts "
-            f"ON s.case_id = firsts.case_id AND s.number = firsts.place // {SHIFT} "
-            f"AND s.row = firsts.place % {SHIFT} ORDER BY number, row",
-            end, system,
-        )
-    ]  # fmt: skip
-
-
-def series(ledger: Ledger, end: int) -> list[SeriesRow]:
-    """Return the series in the order of appearance."""
-    counted = ledger.columns(
-        f"SELECT series, min({_ROW}) AS place, count(value) AS samples, "
-        "count(*) - count(value) AS impossible, max(number) FILTER (value IS NULL) AS last, "
-        "min_by(direction, number) FILTER (direction IS NOT NULL) AS way "
-        f"FROM samples WHERE {_MEASURED} AND number < $1 GROUP BY series",
+    Of each run its `kind`, the number of the session, the system, `system:partition+environment`
+    and the name of the case.
+    """
+    return ledger.rows(
+        "SELECT kind, number, system, system || ':' || partition || '+' || environment, "
+        f'"check" FROM samples WHERE first >= {CASE} AND number < $1 '
+        f"AND kind IN ({UNFIT}, {SHARED_MACHINE}, {REPEATED}) ORDER BY number, run",
         end,
     )
-    series_id, place, *_ = counted
-    firsts = {"series": series_id, "number": place // SHIFT, "row": place % SHIFT}
-    named = ledger.rows(
-        "SELECT series, case_id, metric, unit FROM samples JOIN firsts USING (series, number, row) "
-        "ORDER BY number, row",
-        firsts=firsts,
+
+
+def cases(ledger: Ledger, end: int, system: str | None) -> list[tuple[Any, ...]]:
+    """Return the cases that have a sample, or could have one, in the order of appearance.
+
+    Of each the id, system, partition, environment, name and keys (JSON); and as it appeared: its
+    suite, its benchmark, and whether its check is plain ReFrame.
+    """
+    words = ", ".join(f"any_value({name})" for name in (*_NAME.split(", "), "keys"))
+    return ledger.rows(
+        f"SELECT case_id, {words}, min_by(suite, {_ROW}), min_by(benchmark, {_ROW}), "
+        f"min_by(plain, {_ROW}) FROM samples WHERE first >= {CASE} AND kind = {SAMPLE} "
+        f"AND {_UP_TO} GROUP BY case_id ORDER BY min({_ROW})",
+        end, system,
+    )  # fmt: skip
+
+
+def series(ledger: Ledger, end: int) -> list[tuple[Any, ...]]:
+    """Return the series in the order of appearance.
+
+    Of each the id, that of its case, metric, unit and direction; how many samples it has, how many
+    values that are none, and the number of the last session with one of these.
+    """
+    return ledger.rows(
+        "SELECT series, any_value(case_id), any_value(metric), any_value(unit), "
+        "min_by(direction, number) FILTER (direction IS NOT NULL), count(value), "
+        "count(*) - count(value), max(number) FILTER (value IS NULL) "
+        f"FROM samples WHERE {_MEASURED} AND number < $1 GROUP BY series ORDER BY min({_ROW})",
+        end,
     )
-    # Where there is no number or text, `tolist` of a masked array has None.
-    counts = zip(*(column.tolist() for column in counted[2:]), strict=True)
-    of_series = dict(zip(series_id.tolist(), counts, strict=True))
-    return [
-        SeriesRow(number, case, metric, unit, way, samples, impossible, last)
-        for number, case, metric, unit in named
-        for samples, impossible, last, way in (of_series[number],)
-    ]
 
 
 def runs(ledger: Ledger, entries: Iterable[Entry], wanted: Wanted) -> Iterator[list[Run]]:
@@ -237,7 +182,7 @@ def runs(ledger: Ledger, entries: Iterable[Entry], wanted: Wanted) -> Iterator[l
 def _run(entry: Entry, rows: list[tuple[Any, ...]]) -> Run:
     """Return a run of its rows, one a metric: what is of the case stands in the first one."""
     *place, keys, suite, benchmark, result, software = rows[0][2:-3]
-    metrics = [(metric, unit or "", value) for *_, metric, unit, value in rows if metric]
+    metrics = [(metric, unit, value) for *_, metric, unit, value in rows if metric]
     told = (dict(json.loads(keys)), suite, benchmark, result, json.loads(software).get("suite", ""))
     return Run._make((entry.uuid, entry.end, *place, *told, metrics))
 

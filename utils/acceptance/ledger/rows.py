@@ -77,7 +77,7 @@ class _Layout:
     """What a case measured last: its metrics, in which units, their series and directions."""
 
     metrics: tuple[str, ...] = ()
-    units: list[str | None] = field(default_factory=list)
+    units: list[str] = field(default_factory=list)
     series: "array[int]" = field(default_factory=lambda: array("q"))
     ways: "array[int]" = field(default_factory=lambda: array("b"))
 
@@ -128,7 +128,7 @@ class Batch:
         #: Of what was measured once, as long as the same is measured again.
         self.layouts: dict[int, _Layout] = {}
         self.ways: dict[int, int] = {}
-        self.metrics: dict[int, tuple[str, str | None]] = {}
+        self.metrics: dict[int, tuple[str, str]] = {}
         self.clear()
 
     def clear(self) -> None:
@@ -276,22 +276,23 @@ class _Session:
 
     def _layout(self, case_id: int, perfvalues: dict[str, PerfValue]) -> _Layout:
         """Return which series these are: mostly those of the case in the session before."""
-        known, units = self.batch.layouts.get(case_id), [each.unit for each in perfvalues.values()]
+        known = self.batch.layouts.get(case_id)
+        units = [each.unit or "" for each in perfvalues.values()]
         same = known and known.metrics == tuple(perfvalues) and known.units == units
         # Once it is known which way is better of each, nothing of it changes.
         if known and same and 0 not in known.ways:
             return known
         layout = _Layout(tuple(perfvalues), units)
-        for key, data in perfvalues.items():
+        for (key, data), unit in zip(perfvalues.items(), units, strict=True):
             metric = metric_name(key)
-            series = hash_of(case_id, metric, data.unit)
+            series = hash_of(case_id, metric, unit)
             way = self.batch.ways.get(series, 0)
             if not way:
-                way = _WAYS[better(data.unit or "", data.lower, data.upper)]
+                way = _WAYS[better(unit, data.lower, data.upper)]
                 self.batch.ways[series] = way
             layout.series.append(series)
             layout.ways.append(way)
-            self.batch.metrics[series] = metric, data.unit
+            self.batch.metrics[series] = metric, unit
         self.batch.layouts[case_id] = layout
         return layout
 

@@ -24,10 +24,10 @@ def test_columns_hold_what_the_series_hold(tmp_path):
     series = history.series
     assert shown(history.samples(series)) == expected(series, lambda one: 0)
     assert shown(history.samples(series[3:5])) == expected(series[3:5], lambda one: 0)
-    since = expected(series, lambda one: one.index_of(6))
-    assert {session for _, session, *_ in since} == {6, 7, 8}
-    assert shown(history.samples(series, 6)) == since
-    samples = history.samples(series, 8)
+    since = expected(series, lambda one: one.index_of(7))
+    assert {session for _, session, *_ in since} == {7, 8, 9}
+    assert shown(history.samples(series, 7)) == since
+    samples = history.samples(series, 9)
     for one, run in zip(samples.series, samples.run, strict=True):
         same = {other for other, at in zip(samples.series, samples.run, strict=True) if at == run}
         assert same == {other.number for other in series[one].case.series}

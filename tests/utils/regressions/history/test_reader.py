@@ -51,7 +51,7 @@ def test_a_series_has_a_value_for_each_night_and_says_what_ran(database):
     assert dict(series.samples[0].software) == SOFTWARE
     assert series.samples[0].nodes == ("node01", "node02")
     assert history.notes == []
-    assert [session.number for session in history.sessions] == [0, 1, 2]
+    assert [session.number for session in history.sessions] == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_an_impossible_value_is_counted_and_no_sample(database, value):
     database.add([measured(value)])
     series = the_one(load(database.path))
     assert list(series.values) == [10.0]
-    assert (series.impossible, series.last.number) == (1, 1)
+    assert (series.impossible, series.last.number) == (1, 2)
 
 
 def test_a_case_that_lost_a_metric_has_no_sample_of_it(database):

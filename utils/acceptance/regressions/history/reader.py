@@ -5,13 +5,14 @@ none. Anything that plain ReFrame writes will do.
 """
 
 import json
+from collections import Counter
+from functools import cache
 
 from acceptance.core.text import plural
 from acceptance.detection.constants import CLOCK_SLACK
 from acceptance.ledger import (
     REPEATED,
     SHARED_MACHINE,
-    UNFIT,
     Ledger,
     ResultsFault,
     reading,
@@ -45,19 +46,8 @@ def load(ledger: Ledger, system: str | None = None, until: str | None = None) ->
     history = History(notes=[*ledger.notes], faults=faults)
     _add_sessions(history, ledger, end)
     source = history.source = Source(ledger, history.sessions, end)
-    repeated, left_out = _add_unfit(history, source, system)
+    _add_unfit(history, source, system)
     _add_series(history, source, system)
-    history.notes += [
-        f"session {uuid} repeats {count} cases of sessions before it; left out"
-        for uuid, count in repeated.items()
-    ]
-    if left_out:
-        history.left_out = (
-            f"{plural(len(left_out), 'case')} measured while another run had jobs "
-            "on the same machine, and left out; the last session that has some is "
-            f"{left_out[-1].uuid} of {day(left_out[-1].start)}"
-        )
-        history.notes.append(history.left_out)
     source.read_few()
     return history
 
@@ -77,60 +67,71 @@ def _add_sessions(history: History, ledger: Ledger, end: int) -> None:
         latest = max(latest, entry.end)
         history.sessions.append(
             PastSession(
-                number=len(history.sessions),
+                number=entry.number,
                 uuid=entry.uuid,
                 start=entry.start,
                 end=entry.end,
                 command=entry.command,
                 aborted=entry.aborted,
-                place=entry.number,
                 mark=entry.sum,
                 run=runs[entry.uuid],
             )
         )
 
 
-def _add_unfit(
-    history: History, source: Source, system: str | None
-) -> tuple[dict[str, int], list[PastSession]]:
-    """Add to sessions which partitions had cases, and which of these are no samples.
-
-    Return how many cases of each session are repetitions, and the session of each case that was
-    measured while another run used the machine.
-    """
+def _add_unfit(history: History, source: Source, system: str | None) -> None:
+    """Add to sessions which partitions had cases, and which of these are no samples."""
     for number, name, partition, most in reading.partitions(source.ledger, source.end, system):
         source.sessions[number].partitions.add((name, partition))
         if most is not None:
             source.sessions[number].most[name, partition] = most
-    found = reading.without_sample(source.ledger, source.end, system)
-    for place in (*found[UNFIT], *found[SHARED_MACHINE]):
-        source.sessions[place.session].unfit.add((place.where, place.name))
-    repeated: dict[str, int] = {}
-    for place in found[REPEATED]:
-        uuid = source.sessions[place.session].uuid
-        repeated[uuid] = repeated.get(uuid, 0) + 1
-    return repeated, [source.sessions[place.session] for place in found[SHARED_MACHINE]]
+    repeated: Counter[str] = Counter()
+    left_out: list[PastSession] = []
+    for kind, number, name, where, check in reading.without_sample(source.ledger, source.end):
+        if system not in (None, name):
+            continue
+        session = source.sessions[number]
+        if kind == REPEATED:
+            repeated[session.uuid] += 1
+        else:
+            session.unfit.add((where, check))
+        if kind == SHARED_MACHINE:
+            left_out.append(session)
+    history.notes += [
+        f"session {uuid} repeats {count} cases of sessions before it; left out"
+        for uuid, count in repeated.items()
+    ]
+    if left_out:
+        history.left_out = (
+            f"{plural(len(left_out), 'case')} measured while another run had jobs "
+            "on the same machine, and left out; the last session that has some is "
+            f"{left_out[-1].uuid} of {day(left_out[-1].start)}"
+        )
+        history.notes.append(history.left_out)
 
 
 def _add_series(history: History, source: Source, system: str | None) -> None:
     by_id: dict[int, CaseHistory] = {}
-    keys: dict[str, tuple[tuple[str, str], ...]] = {}
-    for row in reading.cases(source.ledger, source.end, system):
-        if row.keys not in keys:
-            keys[row.keys] = tuple((name, value) for name, value in json.loads(row.keys))
-        key = CaseKey(row.system, row.partition, row.environment, row.name, keys[row.keys])
-        case = CaseHistory(key, row.suite, row.benchmark, row.plain, id=row.id)
-        by_id[row.id] = case
-        history.cases.append(case)
-    for number, each in enumerate(reading.series(source.ledger, source.end)):
-        if each.case in by_id:
-            case = by_id[each.case]
-            last = None if each.last is None else source.sessions[each.last]
+    for case_id, *name, keys, suite, benchmark, plain in reading.cases(
+        source.ledger, source.end, system
+    ):
+        key = CaseKey._make((*name, _pairs(keys)))
+        by_id[case_id] = CaseHistory(key, suite, benchmark, plain, id=case_id)
+    history.cases += by_id.values()
+    for number, row in enumerate(reading.series(source.ledger, source.end)):
+        series_id, case_id, metric, unit, direction, stored, impossible, last = row
+        if case_id in by_id:
+            case = by_id[case_id]
             case.series.append(
                 Series(
-                    case, each.metric, each.unit or "", each.direction, each.unit,
-                    impossible=each.impossible, last=last, number=number, id=each.id,
-                    source=source, stored=each.samples,
+                    case, metric, unit, direction,
+                    impossible=impossible, last=source.sessions.get(last), number=number,
+                    id=series_id, source=source, stored=stored,
                 )
             )  # fmt: skip
     source.serve(history.cases)
+
+
+@cache
+def _pairs(keys: str) -> tuple[tuple[str, str], ...]:
+    return tuple((name, value) for name, value in json.loads(keys))

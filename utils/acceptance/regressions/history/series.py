@@ -50,13 +50,13 @@ class CaseKey(NamedTuple):
 
 @dataclass(eq=False)
 class PastSession:
-    """One run of ReFrame: times in s since the epoch, `number` in the order of storing.
+    """One run of ReFrame: times in s since the epoch, `number` as in the ledger.
 
-    `place` is its number in the ledger, which counts those that are left out, too. `unfit` are the
-    cases (where, name) that failed, were skipped or were repeated, `partitions` the (system,
-    partition) that had cases, `most` the largest number of nodes that any passed case of one took.
-    `mark` stands for what was stored of it: as long as the marks of the sessions up to one are the
-    same, their samples are. All sessions of a night or an acceptance have the same `run`.
+    `unfit` are the cases (where, name) that failed, were skipped or were repeated, `partitions` the
+    (system, partition) that had cases, `most` the largest number of nodes that any passed case of
+    one took. `mark` stands for what was stored of it: as long as the marks of the sessions up to
+    one are the same, their samples are. All sessions of a night or an acceptance have the same
+    `run`.
     """
 
     number: int
@@ -67,7 +67,6 @@ class PastSession:
     partitions: set[tuple[str, str]] = field(default_factory=set)
     most: dict[tuple[str, str], int] = field(default_factory=dict)
     aborted: bool = False
-    place: int = 0
     unfit: set[tuple[str, str]] = field(default_factory=set)
     mark: str = ""
     run: str = ""
@@ -127,7 +126,6 @@ class Series:
     metric: str
     unit: str
     direction: Direction | None
-    stored_unit: str | None = ""
     values: "array[float]" = field(default_factory=lambda: array("d"))
     samples: list[Sample] = field(default_factory=list)
     impossible: int = 0
@@ -324,7 +322,7 @@ class Source:
     def __init__(self, ledger: Ledger, sessions: Iterable[PastSession], end: int) -> None:
         """Serve sessions whose number in the ledger is below `end`."""
         self.ledger, self.end = ledger, end
-        self.sessions = {session.place: session for session in sessions}
+        self.sessions = {session.number: session for session in sessions}
         self.blocks: list[list[CaseHistory]] = []
         self.block_of: dict[int, int] = {}
         self.loaded: OrderedDict[int, None] = OrderedDict()
@@ -342,11 +340,6 @@ class Source:
             size += count
             self.block_of[id(case)] = len(self.blocks) - 1
             self.blocks[-1].append(case)
-
-    def place_of(self, number: int) -> int:
-        """Return where in the ledger the sessions from this number on begin."""
-        places = (place for place, one in self.sessions.items() if one.number >= number)
-        return min(places, default=self.end)
 
     def read_few(self) -> None:
         """Read all samples, where these are few."""
@@ -378,19 +371,17 @@ class Source:
         if first is None:
             found = reading.samples(self.ledger, 0, self.end, ids)
         else:
-            end = self.end if last is None else self.place_of(last + 1)
-            found = reading.samples(self.ledger, self.place_of(first), end)
+            found = reading.samples(self.ledger, first, self.end if last is None else last + 1)
         at = np.searchsorted(ids, found.series)
         known = np.isin(found.series, ids)
         number = np.full(len(at), -1, np.int32)
         number[known] = numbers[at[known]]
         order = np.argsort(number, kind="stable")
         order = order[np.searchsorted(number[order], 0) :]
-        session_of = {place: one.number for place, one in self.sessions.items()}
         sets = {text: tuple(json.loads(text)) for text in {*found.nodes.tolist()}}
         built = {text: tuple(json.loads(text).items()) for text in {*found.software.tolist()}}
         runs = Runs(
-            np.array([session_of[place] for place in found.session.tolist()], np.int32),
+            found.session,
             found.time,
             np.array([code_of_nodes(sets[text]) for text in found.nodes.tolist()], np.uint32),
             np.array([code_of(built[text]) for text in found.software.tolist()], np.uint32),

@@ -65,7 +65,7 @@ def _of_metrics(series: Sequence[tuple[int, Series, int]]) -> Iterator[_Formed]:
         if size is None:
             some[place].append(slot)
         else:
-            sizes[place, id(one.case), stem, one.stored_unit].append((size, slot))
+            sizes[place, id(one.case), stem, one.unit].append((size, slot))
     for (place, *_), each in sizes.items():
         members = [slot for _, slot in sorted(each)]
         some[place].append(members[len(members) // 2])

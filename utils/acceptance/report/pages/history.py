@@ -113,7 +113,7 @@ class Known:
 
 def anchor(series: Series) -> str:
     """Return the name by which an address leads to a series."""
-    text = f"{series.case.key!r} {series.metric} {series.stored_unit}"
+    text = f"{series.case.key!r} {series.metric} {series.unit}"
     return f"m{hashlib.blake2s(text.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
 
 
