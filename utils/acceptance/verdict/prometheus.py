@@ -78,7 +78,8 @@ def samples(judged: Judged, kept: notify.Listing) -> _Samples:
         systems = {case.system for session in sessions for case in session.cases}
         every |= systems
         ended = _ended(verdict, sessions)
-        for of_verdict in ((system, verdict.sort) for system in sorted(systems) or [verdict.system]):
+        for system in sorted(systems) or [verdict.system]:
+            of_verdict = system, verdict.sort
             last["acceptance_verdict_status", of_verdict] = verdict.status
             if ended is not None:
                 last["acceptance_verdict_timestamp_seconds", of_verdict] = ended
