@@ -62,7 +62,7 @@ def session(*cases):
 def exported(*cases, verdict=None, kept=KEPT):
     """Return family -> list of (labels, value), as Prometheus' parser reads them."""
     stored = [session(*cases)] if cases else []
-    text = export.prometheus([verdict or Verdict(system="local")], stored, kept)
+    text = export.prometheus([(verdict or Verdict(system="local"), stored)], kept)
     return parsed(text)
 
 
@@ -205,8 +205,8 @@ def test_open_alerts_are_counted(tmp_path):
 def test_the_file_is_replaced_whole(tmp_path):
     path = tmp_path / "acceptance.prom"
     path.write_text("old")
-    assert export.prometheus([Verdict()], [session(CASE)], KEPT, path) == ""
-    assert path.read_text() == export.prometheus([Verdict()], [session(CASE)], KEPT)
+    assert export.prometheus([(Verdict(), [session(CASE)])], KEPT, path) == ""
+    assert path.read_text() == export.prometheus([(Verdict(), [session(CASE)])], KEPT)
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -7,8 +7,7 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
-from acceptance.alerts import messages
-from acceptance.alerts.messages import News
+from acceptance.alerts import Entry, messages
 from acceptance.core import words
 from acceptance.regressions import judge
 from acceptance.verdict.model import Verdict
@@ -139,11 +138,11 @@ def test_a_newer_simulator_is_another_software(tmp_path):
 
 
 def test_messages_say_so():
-    of_model = replace(ALERT, system=MODEL)
-    for news in (News((of_model,), (), ()), News((), (), (of_model,))):
+    of_model = Entry(replace(ALERT, system=MODEL), NOW, NOW)
+    for news in ([of_model], [replace(of_model, ended=NOW)]):
         assert messages.subject(news).startswith("SIMULATED: ")
         assert "All of this is SIMULATED" in messages.body(news, NOW)
-    news = News((ALERT,), (), ())
+    news = [Entry(ALERT, NOW, NOW)]
     assert "SIMULATED" not in messages.subject(news) + messages.body(news, NOW)
 
 

@@ -2,5 +2,5 @@
 
 from acceptance.alerts import acknowledgements, alert, notify, targets
 from acceptance.alerts.acknowledgements import Ack, AckFault
-from acceptance.alerts.alert import HISTORY, Alert
-from acceptance.alerts.notify import Acknowledged, Entry, Listing, Notification
+from acceptance.alerts.alert import HISTORY, Alert, Entry
+from acceptance.alerts.notify import Acknowledged, Listing, Notification

@@ -1,8 +1,9 @@
 """Alerts: what is wrong for one reason is one alert, however many metrics or cases show it."""
 
-import math
+from datetime import datetime
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from acceptance.core.words import Direction, is_simulated
 
@@ -25,6 +26,9 @@ KINDS = HISTORY | {
     AWAY: ("node not up", "nodes not up"),
 }
 
+#: A time with its zone, as it is stored.
+Time = Annotated[datetime, Meta(tz=True)]
+
 
 class Alert(Struct, frozen=True, forbid_unknown_fields=True):
     """One thing that is wrong; of the history the metric that shows it best, and all with it.
@@ -41,10 +45,10 @@ class Alert(Struct, frozen=True, forbid_unknown_fields=True):
     nodes are slow, when they are `compared` again in each of these quantities, `fabric` where it is
     of that. `parts` are the ids of the alerts that it stands for.
 
-    Raises ValueError for an unknown kind, an empty id and for numbers that are not finite.
+    Raises ValueError for an unknown kind.
     """
 
-    id: str
+    id: Annotated[str, Meta(min_length=1)]
     kind: str
     system: str
     partition: str
@@ -71,11 +75,6 @@ class Alert(Struct, frozen=True, forbid_unknown_fields=True):
         """Refuse what is no alert."""
         if self.kind not in KINDS:
             raise ValueError(f"unknown kind of alert {self.kind!r}; known: {', '.join(KINDS)}")
-        if not self.id:
-            raise ValueError(f"an alert without id: {self.name}")
-        for number in (self.confidence, self.before, self.after, self.change):
-            if number is not None and not math.isfinite(number):
-                raise ValueError(f"alert {self.id}: {number} is not finite")
 
     @property
     def where(self) -> str:
@@ -144,3 +143,19 @@ class Alert(Struct, frozen=True, forbid_unknown_fields=True):
     def __str__(self) -> str:
         """Return the sentence for people."""
         return self.line
+
+
+class Entry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An alert: when it was seen first and last, and when each target was told of it.
+
+    `acknowledged` says who has acknowledged it; `lapsed` who did, until every target was told that
+    it is still open. One that has `ended` is kept until every target was told so, too.
+    """
+
+    alert: Alert
+    opened: Time
+    seen: Time
+    told: dict[str, Time] = {}
+    acknowledged: str = ""
+    lapsed: str = ""
+    ended: Time | None = None

@@ -3,11 +3,10 @@
 import shlex
 import socket
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime, timezone
 
-from acceptance.alerts.alert import KINDS, Alert
+from acceptance.alerts.alert import KINDS, Alert, Entry
 from acceptance.core.paths import named
 from acceptance.core.text import one_line
 
@@ -18,34 +17,22 @@ SHOWN = 20
 LONGEST = 160
 
 
-@dataclass(frozen=True)
-class News:
-    """What a target is told: new alerts, those no longer acknowledged with who did, ended ones."""
-
-    new: tuple[Alert, ...]
-    lapsed: tuple[tuple[Alert, str], ...]
-    ended: tuple[Alert, ...]
-
-
-def subject(news: News) -> str:
-    """Return one line: how many of what, where, and the first of them."""
-    alerts = [*news.new, *(alert for alert, _ in news.lapsed)]
-    counts = Counter(alert.kind for alert in alerts)
-    parts = [f"{count} {KINDS[kind][count > 1]}" for kind, count in counts.items()]
-    if news.ended:
-        parts.append(f"{len(news.ended)} ended")
-    everything = [*alerts, *news.ended]
-    systems = ", ".join(dict.fromkeys(alert.system for alert in everything))
-    first = everything[0]
-    what = " ".join(filter(None, (first.subject, first.extent if alerts else "")))
-    more = f" and {len(everything) - 1} more" if len(everything) > 1 else ""
-    marked = "SIMULATED: " if _all_simulated(news) else ""
-    head, tail = f"{marked}{', '.join(parts)} on {systems}: ", more
-    room = max(LONGEST - len(head) - len(tail), 20)
-    return one_line(head + (what if len(what) <= room else what[: room - 3] + "...") + tail)
+def subject(news: Sequence[Entry]) -> str:
+    """Return one line: how many of what, where, and the first of them; those that ended last."""
+    told = [each.alert for each in sorted(news, key=_section)]
+    kinds = Counter(each.alert.kind for each in sorted(news, key=_section) if not each.ended)
+    parts = [f"{count} {KINDS[kind][count > 1]}" for kind, count in kinds.items()]
+    if ended := len(news) - kinds.total():
+        parts.append(f"{ended} ended")
+    systems = ", ".join(dict.fromkeys(alert.system for alert in told))
+    what = " ".join(filter(None, (told[0].subject, told[0].extent if kinds else "")))
+    more = f" and {len(told) - 1} more" if len(told) > 1 else ""
+    head = f"{'SIMULATED: ' * _all_simulated(news)}{', '.join(parts)} on {systems}: "
+    room = max(LONGEST - len(head) - len(more), 20)
+    return one_line(head + (what if len(what) <= room else what[: room - 3] + "...") + more)
 
 
-def body(news: News, now: datetime, named_by: str = "") -> str:
+def body(news: Sequence[Entry], now: datetime, named_by: str = "") -> str:
     """Return the text: a paragraph an alert, with how to see more and how to acknowledge it.
 
     The commands name their configuration as `Workspace.named_by` does.
@@ -54,32 +41,26 @@ def body(news: News, now: datetime, named_by: str = "") -> str:
     lines = [f"Found on {stamp} by {socket.gethostname()}."]
     if _all_simulated(news):
         lines.append("All of this is SIMULATED: no machine was measured, and none is at fault.")
-    new = [_steps(alert) for alert in news.new]
-    lapsed = [(f"was {who}", *_steps(alert)) for alert, who in news.lapsed]
-    for title, alerts, details in (
-        ("New", news.new, new),
-        ("Still open, no longer acknowledged", [alert for alert, _ in news.lapsed], lapsed),
-        ("Ended", news.ended, [() for _ in news.ended]),
-    ):
-        lines += _section(title, alerts, details)
-        if len(alerts) > SHOWN:
-            lines += ["", f"... and {len(alerts) - SHOWN} more: acceptance alerts"]
+    for number, title in enumerate(("New", "Still open, no longer acknowledged", "Ended")):
+        entries = [each for each in news if _section(each) == number]
+        lines += ["", f"{title}:"] if entries else []
+        for each in entries[:SHOWN]:
+            more = [f"was {each.lapsed}"] * (number == 1)
+            more += [] if each.ended else _steps(each.alert)
+            lines += ["", f"* {one_line(each.alert.line)}", *(f"  {one_line(x)}" for x in more)]
+        if len(entries) > SHOWN:
+            lines += ["", f"... and {len(entries) - SHOWN} more: acceptance alerts"]
     return named("\n".join(lines), named_by) + "\n"
 
 
-def _all_simulated(news: News) -> bool:
+def _section(entry: Entry) -> int:
+    """Return where a message tells it: new, no longer acknowledged, or ended."""
+    return 2 if entry.ended else int(bool(entry.lapsed))
+
+
+def _all_simulated(news: Sequence[Entry]) -> bool:
     """Tell whether all of it is of simulated systems; a run has no other system than its own."""
-    alerts = (*news.new, *(alert for alert, _ in news.lapsed), *news.ended)
-    return all(alert.simulated for alert in alerts)
-
-
-def _section(
-    title: str, alerts: Sequence[Alert], details: Sequence[Sequence[str]]
-) -> Iterator[str]:
-    if alerts:
-        yield from ("", f"{title}:")
-    for alert, more in list(zip(alerts, details, strict=True))[:SHOWN]:
-        yield from ("", f"* {one_line(alert.line)}", *(f"  {one_line(line)}" for line in more))
+    return all(each.alert.simulated for each in news)
 
 
 def _steps(alert: Alert) -> tuple[str, ...]:

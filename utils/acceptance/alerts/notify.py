@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.structs import replace
 
 from acceptance.alerts import acknowledgements, messages, targets
 from acceptance.alerts.acknowledgements import Ack, AckFault
-from acceptance.alerts.alert import Alert
-from acceptance.alerts.messages import News
+from acceptance.alerts.alert import Alert, Entry, Time
 from acceptance.alerts.targets import Target, Targets
 from acceptance.core import state_files
 from acceptance.core.paths import ALERT_TARGETS
@@ -28,30 +26,13 @@ from acceptance.core.paths import ALERT_TARGETS
 PATIENCE = 120.0
 
 _STATE = "state.json"
-_Time = Annotated[datetime, Meta(tz=True)]
-
-
-class Entry(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """An alert: when it was seen first and last, and when each target was told of it.
-
-    `acknowledged` says who has acknowledged it; `lapsed` who did, until every target was told that
-    it is still open. One that has `ended` is kept until every target was told so, too.
-    """
-
-    alert: Alert
-    opened: _Time
-    seen: _Time
-    told: dict[str, _Time] = {}
-    acknowledged: str = ""
-    lapsed: str = ""
-    ended: _Time | None = None
 
 
 class Failure(Struct, frozen=True, forbid_unknown_fields=True):
     """Why a target did not take the last message, and since when it takes none."""
 
     why: str
-    since: _Time
+    since: Time
 
     def text(self, target: str) -> str:
         """Say it in one line."""
@@ -268,9 +249,7 @@ def _deliver(
     for target in to.targets:
         if not (due := [entry for entry in state.alerts if _is_due(entry, target)]):
             continue
-        news = _news(due)
-        text = messages.body(news, now, named_by)
-        why = targets.send(target, messages.subject(news), text)
+        why = targets.send(target, messages.subject(due), messages.body(due, now, named_by))
         if why is None:
             state.failing.pop(target.name, None)
             notification.delivered.append(target.name)
@@ -294,15 +273,6 @@ def _deliver(
 
 def _is_due(entry: Entry, target: Target) -> bool:
     return not entry.acknowledged and target.name not in entry.told
-
-
-def _news(due: Sequence[Entry]) -> News:
-    there = [entry for entry in due if not entry.ended]
-    return News(
-        tuple(entry.alert for entry in there if not entry.lapsed),
-        tuple((entry.alert, entry.lapsed) for entry in there if entry.lapsed),
-        tuple(entry.alert for entry in due if entry.ended),
-    )
 
 
 def _kept(entries: Sequence[Entry], to: Targets) -> Iterator[Entry]:

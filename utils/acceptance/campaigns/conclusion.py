@@ -25,6 +25,7 @@ from acceptance.ledger import Ledger, Session
 from acceptance.machine import NoCase
 from acceptance.rfm import marks
 from acceptance.verdict import (
+    ACCEPT,
     WORDS,
     Repetition,
     Run,
@@ -32,33 +33,6 @@ from acceptance.verdict import (
     VerdictFault,
     stored,
 )
-
-#: The kind of campaign that ends with a protocol.
-ACCEPT = "accept"
-
-
-def conclude(
-    state: State,
-    workspace: Workspace,
-    config_files: Sequence[Path],
-    *,
-    send: bool = False,
-    again: Repetition | None = None,
-) -> Verdict:
-    """Judge a campaign whose steps are over; `send` and `again` as for a run by hand.
-
-    An acceptance has a protocol, and no alerts but the incidents of the history. Raises Interrupted
-    when this process is told to stop while it measures again.
-    """
-    return verdict.conclude(
-        workspace,
-        _run_of(state, workspace),
-        config_files=config_files,
-        send=send,
-        again=again,
-        keep=False,
-        tell=state.kind != ACCEPT,
-    )
 
 
 def current(
@@ -187,8 +161,8 @@ def _asked(workspace: Workspace, key: str, now: datetime) -> Verdict:
     return of_campaign(state, workspace, now)
 
 
-def _run_of(state: State, workspace: Workspace) -> Run:
-    """Return what a campaign has run, as what is judged together."""
+def run_of(state: State, workspace: Workspace) -> Run:
+    """Return what a campaign has run, which is judged as one when its steps are over."""
     labels = [step.last.run for step in state.steps if step.last]
     suites = [step for step in state.steps if step.name not in (LINKS, ALL_PAIRS, OWN)]
     of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]

@@ -21,7 +21,7 @@ from acceptance.machine import (
     slurm_nodes,
 )
 from acceptance.rfm.configuration import Site
-from acceptance.verdict import Nodes, stated_nodes
+from acceptance.verdict import ACCEPT, Nodes, stated_nodes
 
 #: Names of nodes that a line shows.
 _SHOWN = 8
@@ -124,7 +124,7 @@ def asked_nodes(state: State, configuration: Site) -> Nodes:
         known={f"{system}:{partition}": nodes for partition, nodes in state.nodes.items()},
         stated=stated_nodes(configuration, [system]),
         limited={f"{system}:{partition}": names for partition, names in state.limited.items()},
-        every=state.kind == "accept",
+        every=state.kind == ACCEPT,
         paired=bool(of_pairs),
         unpaired="".join(step.reason for step in of_pairs if step.state == NOT_PROVIDED),
     )

@@ -42,7 +42,7 @@ from acceptance.machine import SlurmNode, slurm_nodes
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
-from acceptance.verdict import Repetition, Status, Verdict, stored, verdict_text
+from acceptance.verdict import Repetition, Status, Verdict, conclude, stored, verdict_text
 
 #: Commands that may end with options of ReFrame, behind `--`.
 COMMANDS = ("nightly", "accept")
@@ -214,10 +214,10 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
             runner.run()
-            given = conclusion.conclude(
-                state,
+            given = conclude(
                 workspace,
-                options.config_files,
+                conclusion.run_of(state, workspace),
+                config_files=options.config_files,
                 send=not options.no_alerts,
                 again=Repetition(options.confirm, sys.stderr, [held]) if options.confirm else None,
             )

@@ -43,33 +43,33 @@ def run(options: argparse.Namespace) -> int:
     # was simulated stands beside what was measured last, and its verdict is not the status.
     workspace, config_files = options.workspace, options.config_files
     now = datetime.now(timezone.utc)
-    others: list[Verdict] = []
+    nights: list[Verdict] = []
     if options.db is None:
         workspace.require_records()
-        last = conclusion.current(workspace, None, config_files, now)
-        others = list(conclusion.nights(workspace, now))
+        given = conclusion.current(workspace, None, config_files, now)
+        nights = list(conclusion.nights(workspace, now))
     else:
-        last = conclude(
+        given = conclude(
             workspace, database=options.db, config_files=config_files, keep=False, now=now
         )
-    sessions, beside, measured = [], [], None
+    verdicts, status = [given], given.status
     try:
-        if last.simulated and options.db is None:
+        if given.simulated and options.db is None:
             measured = conclusion.last_measured(workspace, config_files, now)
-        if measured:  # no simulation takes its place
-            beside = [(last, prometheus.sessions_of(last, ledger.of(workspace)))]
-            last = measured
-        status = last.status
-        sessions = prometheus.sessions_of(last, ledger.of(workspace, options.db))
+            if measured:  # no simulation takes its place
+                verdicts, status = [measured, given], measured.status
+        past = ledger.of(workspace, options.db)
+        judged = [(each, prometheus.sessions_of(each, past)) for each in verdicts]
     except (ResultsFault, VerdictFault) as err:
         warn(options, err)
-        status = Status.CANNOT_JUDGE
-    verdicts = [last, *(night for night in others if night.campaign != last.campaign)]
+        judged, status = [(each, []) for each in verdicts], Status.CANNOT_JUDGE
+    campaigns = {each.campaign for each in verdicts}
+    judged += [(night, []) for night in nights if night.campaign not in campaigns]
     kept = notify.listing(now, workspace.alerts)
     for note in kept.notes:
         warn(options, note)
     try:
-        text = prometheus.prometheus(verdicts, sessions, kept, options.output, beside)
+        text = prometheus.prometheus(judged, kept, options.output)
     except OSError as err:
         raise Fault(err.strerror or str(err), where=str(options.output)) from None
     sys.stdout.buffer.write(text.encode())  # the format is UTF-8, whatever the terminal has

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TypeVar
 from acceptance import ledger, references
 from acceptance.alerts import Listing, notify
 from acceptance.campaigns import protocol
-from acceptance.campaigns.conclusion import ACCEPT
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.words import is_simulated
@@ -22,7 +21,7 @@ from acceptance.regressions.history import History
 from acceptance.report import addresses
 from acceptance.report.runs import Run
 from acceptance.rfm import configuration
-from acceptance.verdict import Verdict, stored
+from acceptance.verdict import ACCEPT, Verdict, stored
 
 Read = TypeVar("Read")
 #: Runs whose sessions have a page each, where nobody says since when: a week of nights.

@@ -7,12 +7,7 @@ from acceptance.verdict.conclude import conclude, find_run
 from acceptance.verdict.coverage import LINK_SUITE, judge_nodes
 from acceptance.verdict.evidence import Evidence, Run
 from acceptance.verdict.junit import junit
-from acceptance.verdict.model import (
-    CaseResult,
-    Status,
-    SuiteUse,
-    Verdict,
-)
+from acceptance.verdict.model import ACCEPT, CaseResult, Status, SuiteUse, Verdict
 from acceptance.verdict.nodes import (
     Nodes,
     PartitionNodes,

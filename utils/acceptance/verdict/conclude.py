@@ -61,7 +61,6 @@ def conclude(
     send: bool = False,
     again: Repetition | None = None,
     keep: bool = True,
-    tell: bool = True,
     now: datetime | None = None,
 ) -> Verdict:
     """Judge a run (default: the last one), with all that its sessions show, and its history.
@@ -71,9 +70,10 @@ def conclude(
     systems of the run; of a database without a session that of all its systems. What is suspected
     to be worse is measured `again` before it is judged.
 
-    What is acknowledged does not count. With `send` new alerts are sent and noted as sent; unless
-    it is to `tell`, only of incidents of the history. Without `send` nothing is written but, to
-    `keep` it, the verdict on a run by hand.
+    What is acknowledged does not count. With `send` new alerts are sent and noted as sent; of an
+    acceptance, which has a protocol, only incidents of the history. Without `send` nothing is
+    written but, to `keep` it, the verdict on a run by hand. Raises Interrupted when this process is
+    told to stop while it measures again.
     """
     if run is None:
         run = find_run(workspace) if session is None else Run()
@@ -105,8 +105,8 @@ def conclude(
     judge_whole(verdict, run)
     now = now or datetime.now(timezone.utc)
     verdict.given = now.isoformat(timespec="seconds")
-    stored.settle(verdict, workspace, now, send=send, tell=tell)
-    if keep and database is None and session is None and verdict.session:
+    stored.settle(verdict, workspace, now, send=send)
+    if keep and not run.id and database is None and session is None and verdict.session:
         try:
             stored.keep(workspace, verdict.session.split()[-1], verdict)
         except state_files.StoredFault as err:

@@ -30,6 +30,9 @@ class Status(IntEnum):
         return ("pass", "fail", "cannot-judge")[self]
 
 
+#: The kind of campaign that ends with a protocol.
+ACCEPT = "accept"
+
 #: Kinds of problems that sum up what cases, nodes, or a protocol have found.
 _SUMS = {"case-failed", "left-out", "not-benchmarked", "protocol", *OF_PAIRS}
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from acceptance.alerts import notify
 from acceptance.core import words
@@ -59,36 +59,32 @@ FAMILIES: dict[str, tuple[tuple[str, ...], str]] = {
     "acceptance_alert_targets_failing": ((), "Targets that did not take their last message."),
 }
 
-_Samples = Iterator[tuple[str, tuple[str, ...], float]]
+#: Verdicts with the sessions that they are on: that on what ended last, then others.
+Judged: TypeAlias = Sequence[tuple[Verdict, Sequence[Session]]]
+_Samples: TypeAlias = Iterator[tuple[str, tuple[str, ...], float]]
 
 
-def samples(
-    verdicts: Sequence[Verdict],
-    sessions: Sequence[Session],
-    kept: notify.Listing,
-    beside: Sequence[tuple[Verdict, Sequence[Session]]] = (),
-) -> _Samples:
+def samples(judged: Judged, kept: notify.Listing) -> _Samples:
     """Yield family, values of its labels, and value; all values are finite.
 
-    The first verdict is that on the sessions; `beside` are others with the sessions of theirs. Of a
-    metric that was measured repeatedly the last value counts. Values of a case that failed for
-    another reason than its performance are left out: they are not what they say.
+    Of what several verdicts tell of one system the first one counts. Of a metric that was measured
+    repeatedly the last value counts. Values of a case that failed for another reason than its
+    performance are left out: they are not what they say.
     """
-    systems = {case.system for session in sessions for case in session.cases}
+    every: set[str] = set()
     last: dict[tuple[str, tuple[str, ...]], float] = {}
-    for family, labels, value in _of_sessions(sessions):
-        last[family, labels] = value
-    for other, others in beside:
-        last |= {(name, labels): value for name, labels, value in samples([other], others, kept)}
-    for verdict in reversed(verdicts):
+    for verdict, sessions in reversed(judged):
+        last |= {(family, labels): value for family, labels, value in _of_sessions(sessions)}
+        systems = {case.system for session in sessions for case in session.cases}
+        every |= systems
         ended = _ended(verdict, sessions)
-        own = sorted(systems) if verdict is verdicts[0] and systems else [verdict.system]
-        for labels in ((system, verdict.sort) for system in own):
-            last["acceptance_verdict_status", labels] = verdict.status
+        for system in sorted(systems) or [verdict.system]:
+            of_verdict = system, verdict.sort
+            last["acceptance_verdict_status", of_verdict] = verdict.status
             if ended is not None:
-                last["acceptance_verdict_timestamp_seconds", labels] = ended
+                last["acceptance_verdict_timestamp_seconds", of_verdict] = ended
     states = Counter((entry.alert.system, ack is not None) for entry, ack in kept.entries)
-    for system in sorted(systems | {system for system, _ in states}):
+    for system in sorted(every | {system for system, _ in states}):
         last["acceptance_alerts", (system, "open")] = states[system, False]
         last["acceptance_alerts", (system, "acknowledged")] = states[system, True]
     last["acceptance_alert_targets_failing", ()] = len(kept.failing)
@@ -192,13 +188,7 @@ class _Collector:
                 yield family
 
 
-def prometheus(
-    verdicts: Sequence[Verdict],
-    sessions: Sequence[Session],
-    kept: notify.Listing,
-    output: Path | None = None,
-    beside: Sequence[tuple[Verdict, Sequence[Session]]] = (),
-) -> str:
+def prometheus(judged: Judged, kept: notify.Listing, output: Path | None = None) -> str:
     """Return the text, or write it to `output`, whole or not at all, and return an empty text.
 
     The textfile collector reads only names that end in `.prom`. Raises OSError.
@@ -206,7 +196,7 @@ def prometheus(
     from prometheus_client import CollectorRegistry, generate_latest, write_to_textfile
 
     collected = CollectorRegistry(auto_describe=False)
-    collected.register(_Collector(samples(verdicts, sessions, kept, beside)))
+    collected.register(_Collector(samples(judged, kept)))
     if output is None:
         return generate_latest(collected).decode()
     write_to_textfile(str(output), collected)

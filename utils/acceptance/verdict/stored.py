@@ -11,7 +11,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace, named
 from acceptance.verdict.announce import announce, looked_at
-from acceptance.verdict.model import Status, Verdict
+from acceptance.verdict.model import ACCEPT, Status, Verdict
 
 
 class VerdictFault(Fault):
@@ -43,18 +43,11 @@ def read(workspace: Workspace, key: str) -> Verdict | None:
         raise VerdictFault(f"{path}: no verdict: {err}") from None
 
 
-def settle(
-    verdict: Verdict,
-    workspace: Workspace,
-    now: datetime,
-    *,
-    send: bool = False,
-    tell: bool = True,
-) -> None:
+def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool = False) -> None:
     """Give a new verdict its alerts, and let those that are acknowledged fail nothing.
 
-    With `send` what is new is sent; without it nothing is written.
-    Unless it is to `tell`, only incidents of the history are alerts.
+    With `send` what is new is sent; without it nothing is written. An acceptance has a protocol:
+    of its findings only incidents of the history are alerts.
     """
     folder, named_by = workspace.alerts, workspace.named_by
     verdict.problems = [
@@ -64,6 +57,7 @@ def settle(
         known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
     except state_files.StoredFault:  # reported when it is compared
         known = []
+    tell = verdict.sort != ACCEPT
     if tell:
         announce(verdict, known)
     alerts = [replace(each, text=named(each.text, named_by)) for each in _alerts(verdict)]

@@ -1,7 +1,10 @@
 """A protocol as Markdown, for people to read and to sign; a function of its data alone."""
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+
+import yaml
 
 from acceptance.campaigns.protocol import conclusions
 from acceptance.core.text import printable
@@ -118,50 +121,25 @@ def _asked(data: Mapping[str, Any]) -> Iterator[str]:
     ]
     yield _table(("step", "state", "command", "sessions"), rows)
     for partition in asked["partitions"]:
-        extras = partition.get("extras", {})
+        extras = {"fabric": "not stated", **partition.get("extras", {})}
         yield f"### Partition {partition['name']}"
-        told = {key: partition[key] for key in partition if key not in ("name", "extras")} | extras
-        told["fabric"] = _words(extras.get("fabric", {})) or "not stated"
-        yield _table(("", ""), ((key, _words(value)) for key, value in told.items()))
+        yield _block({**partition, "extras": extras})
     yield "### Tolerances"
-    yield _table(("source", "of", "tolerance"), _tolerances(asked["tolerances"]))
+    yield _block(asked["tolerances"])
     for name in ("references", "checks"):
         yield f"### Checksums of {name}"
         yield _table(("file", "SHA-256"), ((k, f"`{v}`") for k, v in asked[name].items()))
 
 
-def _tolerances(tolerances: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    for source, units in tolerances.items():
-        for of, entry in units.items() if isinstance(units, dict) else ():
-            bounds = entry if isinstance(entry, dict) else {"": entry}
-            flat = {
-                key: value.get("within", value.get("worse")) if isinstance(value, dict) else value
-                for key, value in bounds.items()
-                if key != "reason"
-            }
-            yield source, str(of), _words(flat)
-
-
-def _words(value: object) -> str:
-    """Write plain data in a line; tables inside of tables are in the JSON only."""
-    if isinstance(value, dict):
-        plain = {key: entry for key, entry in value.items() if not isinstance(entry, dict)}
-        return ", ".join(f"{key} {_words(entry)}" for key, entry in plain.items())
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    return "none" if value is None else str(value)
+def _block(data: object) -> str:
+    """Write plain data as they are, in YAML."""
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=96)
+    return textwrap.indent(text.rstrip("\n"), "    ")
 
 
 def _versions(data: Mapping[str, Any]) -> Iterator[str]:
-    versions = data["versions"]
     yield "## Versions"
-    rows = [(name, text) for name, text in versions.items() if name != "suites"]
-    rows += [
-        (suite, ", ".join(f"{key} {text}" for key, text in build.items()))
-        for suite, builds in versions["suites"].items()
-        for build in builds
-    ]
-    yield _table(("", ""), rows)
+    yield _block(data["versions"])
 
 
 def _claims(data: Mapping[str, Any]) -> Iterator[str]:
