@@ -232,17 +232,14 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     if refusals and not any(look.node for look in looks):
         raise Refused(refusals[0])
     looks += [Fabric(asked=alike[0].name, fault="not looked at") for alike in ordered[MAX_LOOKS:]]
-    groups: dict[object, list[Alike]] = {}
-    known: dict[object, object] = {}
+    groups: dict[tuple[object, ...], list[Alike]] = {}
     # Those that were looked at come first: the others are taken to be like one of them.
     pairs = zip(ordered, looks, strict=True)
     for alike, look in sorted(pairs, key=lambda pair: not pair[1].node):
         same = _hardware(alike[0])
-        key = known.get(same, same)
-        if look.node:
-            # Two that say different things are two kinds, even where neither is a fact.
-            key = same, tuple(sorted(look.facts.items())), look.link
-            known.setdefault(same, key)
+        # Two that say different things are two kinds, even where neither is a fact.
+        seen = (same, tuple(sorted(look.facts.items())), look.link)
+        key = seen if look.node else next((key for key in groups if key[0] == same), (same,))
         groups.setdefault(key, []).append((alike, look))
     return list(_named(partition, [*groups.values()], nodes))
 
