@@ -189,13 +189,11 @@ class Kind:
     """
 
     name: str
-    partition: str
+    partition: PartitionRecord
     nodes: tuple[SlurmNode, ...]
     fabric: Fabric
     access: tuple[str, ...]
     taken: tuple[str, ...] = ()
-    #: The largest number of nodes of a job; None without a limit.
-    most: int | None = None
 
     @property
     def memory(self) -> int:
@@ -272,12 +270,11 @@ def _named(
         unseen = [alike for alike, look in group if fabric.node and not look.node]
         yield Kind(
             name=f"{plain}-{suffix}" if suffix else plain,
-            partition=partition.name,
+            partition=partition,
             nodes=tuple(nodes),
             fabric=fabric,
             access=access,
             taken=tuple(node.name for alike in unseen for node in alike),
-            most=partition.most_nodes,
         )
 
 
