@@ -42,7 +42,7 @@ def unmet(tmp_path):
         (folder / f"sites/{system}.csv").write_text(HEADER + "".join(lines))
         if claims:
             (folder / "sites/claims/made.csv").write_text(CLAIMS + "".join(claims))
-        return unmet_rows(references.load(folder), SITE, {"made"})
+        return [*unmet_rows(references.load(folder), SITE, {"made"})]
 
     return reasons
 
@@ -97,26 +97,26 @@ def test_rows_that_cases_meet_are_not_said(unmet):
 )
 def test_a_row_that_no_case_can_meet_is_said_with_its_line(unmet, row, reason):
     (rows,) = unmet("batch,imb.PingPong,latency,message_size=0,=,1,us", row)
-    assert rows.lines == (3,)
-    assert rows.reason.startswith(reason)
-    assert str(rows).startswith(f"{rows.path}:3: judges nothing: {reason}")
+    path, why = rows.place
+    assert why.startswith(reason)
+    assert rows.text == f"{path}:3: judges nothing: {why}"
+    assert rows.fails
 
 
 def test_many_rows_of_one_reason_are_said_once(unmet):
     (rows,) = unmet(*(f"bach,imb.PingPong,latency,message_size={2**n},=,1,us" for n in range(9)))
-    assert rows.lines == tuple(range(2, 11))
-    assert f"{rows.path}:2, and 8 more lines: judges nothing: " in str(rows)
+    assert f"{rows.place[0]}:2, and 8 more lines: judges nothing: " in rows.text
 
 
 def test_a_system_that_is_not_configured_is_said(unmet):
     (rows,) = unmet(f"batch,{BANDWIDTH},np=2,=,1,MB/s", system="mdae")
-    assert rows.reason == "no system 'mdae' is configured"
+    assert rows.place[1] == "no system 'mdae' is configured"
 
 
 def test_a_claim_of_the_site_that_no_case_can_meet_is_said(unmet):
     claim = "made,contract 3,{},bandwidth_peak,np=2,made:batch,made:alone,better,,,p,,\n"
     (rows,) = unmet(claims=[claim.format("imb.PingPong"), claim.format("imb.PingPang")])
-    assert (rows.lines, rows.reason[:26]) == ((3,), "no check runs imb.PingPang")
+    assert rows.text.startswith(f"{rows.place[0]}:3: judges nothing: no check runs imb.PingPang")
 
 
 def test_the_doctor_says_it(tmp_path):

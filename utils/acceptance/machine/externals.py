@@ -136,8 +136,7 @@ def externals(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Any]:
     if gcc := _gcc():
         packages["gcc"] = gcc
         version = gcc["externals"][0]["spec"].split()[0]
-        for language in ("c", "cxx", "fortran"):
-            packages[language] = {"require": version}
+        packages |= {language: {"require": version} for language in ("c", "cxx", "fortran")}
     if version := _version(["make", "--version"], r"GNU Make ([\d.]+)"):
         packages["gmake"] = _external(f"gmake@{version}", root)
     for name in mpi_names(root):

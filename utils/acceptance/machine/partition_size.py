@@ -158,12 +158,9 @@ def size_of(
         known = _of_slurm(tuple(access), stated.nodes)
     elif not cores:
         known = Size(1, 0, unknown=f"nothing here can ask the scheduler {scheduler}")
-    given = stated.nodes if isinstance(stated.nodes, int) else 0
-    if scheduler not in SLURM:
-        nodes = given or known.nodes
-    else:  # which may not answer; where it does, but no node is up, no job would start
-        nodes = known.nodes or (0 if known.there else given)
-    cores = cores or known.cores
+    nodes, cores = known.nodes, cores or known.cores
+    if scheduler not in SLURM and isinstance(stated.nodes, int):
+        nodes = stated.nodes or known.nodes
     if not (nodes and cores):
         return replace(known, nodes=1, cores=0, memory=stated.memory)
     memory = stated.memory or known.memory
@@ -192,8 +189,8 @@ def _cores(processor: Mapping[str, object]) -> int:
 def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
     """Ask Slurm for the nodes that these options choose; a node has what the least of them has.
 
-    `stated` is how many of them jobs take, 0 where nobody says; of `ALL` only those count that are
-    up.
+    `stated` is how many of them jobs take, 0 where nobody says, and counts where Slurm does not
+    answer; of `ALL` only those count that are up. Where none is, no job would start.
     """
     try:
         nodes = partition_nodes(access)
@@ -201,7 +198,7 @@ def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
         limits = [p.most_nodes for p in slurm_nodes.all_partitions() if p.name in names]
         away = {node.name: node.text for node in nodes if not node.up}
     except SlurmFault as err:
-        return Size(0, 0, unknown=str(err))
+        return Size(stated if isinstance(stated, int) else 0, 0, unknown=str(err))
     there, up, told = len(nodes), len(nodes) - len(away), shortened(away.values(), _SHOWN)
     if not up:
         told = f"{NONE_UP}{there} nodes is up: {told}"

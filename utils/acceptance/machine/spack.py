@@ -171,10 +171,7 @@ BUILD_TIME = 60.0
 def lines_on_builds(mpis: Collection[str], spack: Spack) -> list[str]:
     """Say before a run on `local` what Spack does not build in it, and whether it could."""
     missing = unbuilt(mpis, spack.workspace)
-    waiting: dict[str, list[str]] = {}
-    for suite, mpi in missing:
-        if not may_build(suite, "local"):
-            waiting.setdefault(suite, []).append(mpi)
+    waiting = {suite: of for suite, of in missing.items() if not may_build(suite, "local")}
     lines = []
     if waiting:
         builds = sum(map(len, waiting.values()))
@@ -280,7 +277,7 @@ def features_on_local(mpi: str, workspace: Workspace) -> list[str]:
     It has what is built, and what may be. Without either there is no such environment: empty.
     """
     features = spack_features(workspace)
-    waiting = [suite for suite, of in unbuilt([mpi], workspace) if not may_build(suite, "local")]
+    waiting = [suite for suite in unbuilt([mpi], workspace) if not may_build(suite, "local")]
     ready = [feature for feature in features if feature not in waiting]
     return ready if len(ready) > len(_NO_SUITES) else []
 
@@ -293,16 +290,15 @@ def may_build(suite: str, system: str) -> bool:
     return system != "local" or suite in os.environ.get(BUILD, "").split(",")
 
 
-def unbuilt(mpis: Collection[str], workspace: Workspace) -> list[tuple[str, str]]:
-    """Return suites that Spack has never built on `local`, each with an MPI."""
+def unbuilt(mpis: Collection[str], workspace: Workspace) -> dict[str, list[str]]:
+    """Return suites that Spack has never built on `local`, each with the MPIs of which."""
     # A suite may have been built in several forms, each in a folder of its own.
     folder = workspace.spack / "envs"
-    return [
-        (suite, mpi)
+    never = {
+        suite: [mpi for mpi in mpis if not any(folder.glob(f"local-{suite}-{mpi}*/spack.lock"))]
         for suite in spack_features(workspace)[len(_NO_SUITES) :]
-        for mpi in mpis
-        if not any(folder.glob(f"local-{suite}-{mpi}*/spack.lock"))
-    ]
+    }
+    return {suite: of for suite, of in never.items() if of}
 
 
 @functools.cache

@@ -24,9 +24,6 @@ def _defines_test(path: Path) -> bool:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (SyntaxError, ValueError):
         return True
-    return any(
-        "simple_test" in ast.unparse(decorator)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        for decorator in node.decorator_list
-    )
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    decorators = (each for node in classes for each in node.decorator_list)
+    return any("simple_test" in ast.unparse(each) for each in decorators)

@@ -107,13 +107,12 @@ def begin(var: Path, arguments: Sequence[str]) -> int:
     if _own is None:
         _own = 0
         started = Path(os.environ.pop("ACCEPTANCE_STARTED", ""))
-        if not runs_checks(arguments):
-            _remove_own(started)
-            return _own
-        mark = _begun(var / "runs", _began(), arguments)
-        _remove_own(started)
-        _own = mark.number
-        atexit.register(_end, var / "runs", mark)
+        mark = _begun(var / "runs", _began(), arguments) if runs_checks(arguments) else None
+        if started.stem == str(os.getpid()):
+            started.unlink(missing_ok=True)
+        if mark:
+            _own = mark.number
+            atexit.register(_end, var / "runs", mark)
     return _own
 
 
@@ -193,11 +192,6 @@ def _starts(folder: Path) -> Iterator[Mark]:
             process = int(path.stem), stat.rpartition(")")[2].split()[19]
             _shell, _script, *arguments = command.rstrip("\0").split("\0")
             yield Mark(0, began.isoformat(), arguments, host, f"{boot} {space}", *process)
-
-
-def _remove_own(started: Path) -> None:
-    if started.stem == str(os.getpid()):
-        started.unlink(missing_ok=True)
 
 
 def _try_to_write(path: Path) -> None:

@@ -189,13 +189,11 @@ class Kind:
     """
 
     name: str
-    partition: str
+    partition: PartitionRecord
     nodes: tuple[SlurmNode, ...]
     fabric: Fabric
     access: tuple[str, ...]
     taken: tuple[str, ...] = ()
-    #: The largest number of nodes of a job; None without a limit.
-    most: int | None = None
 
     @property
     def memory(self) -> int:
@@ -232,17 +230,14 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     if refusals and not any(look.node for look in looks):
         raise Refused(refusals[0])
     looks += [Fabric(asked=alike[0].name, fault="not looked at") for alike in ordered[MAX_LOOKS:]]
-    groups: dict[object, list[Alike]] = {}
-    known: dict[object, object] = {}
+    groups: dict[tuple[object, ...], list[Alike]] = {}
     # Those that were looked at come first: the others are taken to be like one of them.
     pairs = zip(ordered, looks, strict=True)
     for alike, look in sorted(pairs, key=lambda pair: not pair[1].node):
         same = _hardware(alike[0])
-        key = known.get(same, same)
-        if look.node:
-            # Two that say different things are two kinds, even where neither is a fact.
-            key = same, tuple(sorted(look.facts.items())), look.link
-            known.setdefault(same, key)
+        # Two that say different things are two kinds, even where neither is a fact.
+        seen = (same, tuple(sorted(look.facts.items())), look.link)
+        key = seen if look.node else next((key for key in groups if key[0] == same), (same,))
         groups.setdefault(key, []).append((alike, look))
     return list(_named(partition, [*groups.values()], nodes))
 
@@ -275,12 +270,11 @@ def _named(
         unseen = [alike for alike, look in group if fabric.node and not look.node]
         yield Kind(
             name=f"{plain}-{suffix}" if suffix else plain,
-            partition=partition.name,
+            partition=partition,
             nodes=tuple(nodes),
             fabric=fabric,
             access=access,
             taken=tuple(node.name for alike in unseen for node in alike),
-            most=partition.most_nodes,
         )
 
 

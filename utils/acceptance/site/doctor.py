@@ -235,7 +235,7 @@ def _unmet(
     with contextlib.suppress(references.ReferenceFault):  # told as `references`
         for unmet in unmet_rows(references.load(workspace.reference), site, {system["name"]}):
             remedy = "correct it, or take it out: what it was to judge is not judged"
-            yield row("reference", "", unmet, remedy)
+            yield row("reference", "", unmet.text, remedy)
 
 
 def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]:

@@ -94,7 +94,9 @@ class Plan:
         """Return how many nodes of a kind the checks use."""
         if isinstance(self.request.nodes, str):
             return self.request.nodes
-        return min(self.request.nodes, len(kind.nodes), kind.most or len(kind.nodes))
+        return min(
+            self.request.nodes, len(kind.nodes), kind.partition.most_nodes or len(kind.nodes)
+        )
 
 
 def render(template: str, **values: object) -> str:
@@ -185,4 +187,4 @@ def access(cluster: Cluster, kind: Kind) -> list[str]:
     """Return the options of jobs on a kind of node."""
     memory = ["--mem=0"] if cluster.counts_memory else []
     charged = [f"--account={account()}"] if account() else []
-    return [f"--partition={kind.partition}", *kind.access, *charged, "--exclusive", *memory]
+    return [f"--partition={kind.partition.name}", *kind.access, *charged, "--exclusive", *memory]

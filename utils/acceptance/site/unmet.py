@@ -6,31 +6,22 @@ of a site's own checks are not known here, and are taken as they are.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from acceptance.core.findings import Finding
 from acceptance.machine import configured_size
 from acceptance.references import Claim, Library, Reference
 from acceptance.rfm import SiteFault, configuration
 from acceptance.suites import SUITES, find, has_check
 
 
-@dataclass(frozen=True)
-class Unmet:
-    """Rows of one file of `reference/` that judge nothing for one reason: their lines."""
+def unmet_rows(
+    library: Library, site: configuration.Site, systems: Collection[str]
+) -> Iterator[Finding]:
+    """Yield the rows and claims of a site, of these systems and unknown ones, that judge nothing.
 
-    path: str
-    lines: tuple[int, ...]
-    reason: str
-
-    def __str__(self) -> str:
-        """Say which rows judge nothing, and why."""
-        more = f", and {len(self.lines) - 1} more lines" if len(self.lines) > 1 else ""
-        return f"{self.path}:{self.lines[0]}{more}: judges nothing: {self.reason}"
-
-
-def unmet_rows(library: Library, site: configuration.Site, systems: Collection[str]) -> list[Unmet]:
-    """Return the rows and claims of a site, of these systems and unknown ones, that judge nothing.
+    Those of one file are one finding where the reason is the same.
 
     Rows of papers are not looked at: they are of many machines, and most of them of none here.
     """
@@ -44,7 +35,10 @@ def unmet_rows(library: Library, site: configuration.Site, systems: Collection[s
         concerned = any(side.system in systems for side in claim.sides)
         if claim.source == "site" and concerned and (reason := _of_claim(claim, site)):
             found[str(claim.path), reason].append(claim.line)
-    return [Unmet(path, tuple(lines), reason) for (path, reason), lines in found.items()]
+    for (path, reason), (line, *others) in found.items():
+        more = f", and {len(others)} more lines" if others else ""
+        text = f"{path}:{line}{more}: judges nothing: {reason}"
+        yield Finding("reference-unmet", text, fails=True, place=(path, reason), source="gate")
 
 
 def _of_row(row: Reference, library: Library, site: configuration.Site) -> str:

@@ -122,11 +122,11 @@ def judge_references(verdict: Verdict, evidence: Evidence) -> None:
         return
     try:
         library = references.load(evidence.workspace.reference)
-        unmet = unmet_rows(library, evidence.site, evidence.systems)
+        unmet = [*unmet_rows(library, evidence.site, evidence.systems)]
     except (references.ReferenceFault, SiteFault):  # told where history and guidelines are judged
         return
-    for rows in unmet:
-        verdict.fail("reference-unmet", str(rows), rows.path, rows.reason)
+    for finding in unmet:
+        verdict.add(finding)
 
 
 def note_links(verdict: Verdict, evidence: Evidence) -> None:
