@@ -1,5 +1,6 @@
 """Plots made for tests: of each form one, with hostile names, gaps and simulated numbers."""
 
+from acceptance.report.matrices import LAYOUT, heat_map
 from acceptance.report.plot_model import Axis, Form, Mark, Origin, Plot, Sample, Scale, Trace
 
 SIZES = (0.0, 1.0, 4.0, 1024.0, 65536.0, 1048576.0)
@@ -70,17 +71,18 @@ def cells(plot="pairs"):
         for row, values in zip(names, cells, strict=True)
         for column, value in zip(names, values, strict=True)
     ]  # fmt: skip
-    trace = Trace("bandwidth", samples, form=Form.CELLS)
+    drawn = heat_map(samples, "Bandwidth (MB/s)", 700, 910)
+    trace = Trace("bandwidth", samples, form=Form.POINTS, drawn=drawn)
     axis = Axis("from", scale=Scale.CATEGORY)
     marks = (Mark("culprit", "n3", y=2.0), Mark("leaf", "leaf 2", x=2.0), Mark("leaf", "", y=2.0))
     other = Axis("to", scale=Scale.CATEGORY)
-    return Plot(plot, "Pairs", "All.", axis, other, (trace,), marks, z=Axis("Bandwidth", "MB/s"))
+    return Plot(plot, "Pairs", "All.", axis, other, (trace,), marks,
+                z=Axis("Bandwidth", "MB/s"), layout=LAYOUT)  # fmt: skip
 
 
 def nights(plot="history", count=50, **fields):
     """Return a series of nights, with a change in it."""
-    samples = [Sample(1_760_000_000.0 + 86400 * night, 2.0 + (night > count // 2))
-               for night in range(count)]  # fmt: skip
-    axes = Axis("Night", scale=Scale.DATE), Axis("Latency", "us")
+    samples = [Sample(float(night), 2.0 + (night > count // 2)) for night in range(count)]
+    axes = Axis("Night"), Axis("Latency", "us")
     points = Trace("latency_8", samples, form=Form.POINTS)
     return Plot(plot, "History", "Nights.", *axes, (points,), **fields)

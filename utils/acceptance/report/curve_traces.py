@@ -34,7 +34,7 @@ RATIOS = {
 }
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Family:
     """A plot: its section, its rank in there, its id, its title, and what its axis shows."""
 
@@ -204,7 +204,7 @@ def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
 
     None where no size has two of them.
     """
-    first, last = (time_text(when(sweep.times, default=0.0)) for when in (min, max))
+    first, last = (time_text(of(sweep.past, default=(0.0, ""))[0]) for of in (min, max))
     count = plural(len(sweep.past), "earlier session")
     note = f"smallest, middle and largest of {count}, {first} to {last}"
     samples = [
@@ -279,8 +279,7 @@ def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trac
         if sweep.keys.get("placement") != _BETWEEN_NODES:
             name, why = "", "inside a node the fabric sets none"
         elif place.facts is None:
-            why = place.fault or plausibility.not_compared(None)
-            why = f"no physical limit is known: {why}"
+            why = f"no physical limit is known: {place.fault or plausibility.not_compared(None)}"
         elif found := _limit(sweep, place.facts, place.partition if grouped else ""):
             traces.setdefault(found.name, found)
             name, why = f"{found.name}: ", found.samples[0].note

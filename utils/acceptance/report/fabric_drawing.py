@@ -5,7 +5,7 @@ should be are faint lines; each other one has the colour and the letter of what 
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
@@ -127,21 +127,24 @@ def marked(now: Topology, accepted: Topology | None, rows: Iterable[Row]) -> Mar
         {**old.devices, **now.devices}, (*now.links, *gone), {**old.hosts, **now.hosts}
     )
     drawn = {link.ends: link for link in union.links}
-    named: dict[str, dict[Link, None]] = {}
-    for topology in (now, old):
-        for link in topology.links:
-            named.setdefault(topology.link_text(link), {})[drawn[link.ends]] = None
+    # Of one name that which is there has the mark, before one that was accepted.
+    named = {
+        topology.link_text(link): drawn[link.ends]
+        for topology in (old, now)
+        for link in topology.links
+    }
     devices = {union.device_name(guid): guid for guid in union.switches}
     links: dict[Link, list[Row]] = {}
     switches: dict[str, list[Row]] = {}
     for row in rows:
         if row.trouble is None:
             continue
-        for name in dict.fromkeys(_places(row)):
-            # Of one name that which is there has the mark, before one that was accepted.
-            found = named.get(name, {})
-            for link in [link for link in found if link not in gone] or found:
-                links.setdefault(link, []).append(row)
+        names = [row.seen.device, *row.seen.device.split(_BOTH)]
+        if row.seen.kind in (kinds.SWAPPED, kinds.MOVED):
+            names += row.seen.found.split(_BOTH)
+        for name in dict.fromkeys(names):
+            if name in named:
+                links.setdefault(named[name], []).append(row)
             if name in devices:
                 switches.setdefault(devices[name], []).append(row)
     # The cables of a switch that is gone are gone for the same reason.
@@ -152,21 +155,12 @@ def marked(now: Topology, accepted: Topology | None, rows: Iterable[Row]) -> Mar
     return Marked(union, frozenset(gone), lost, links, switches)
 
 
-def _places(row: Row) -> Iterator[str]:
-    """Yield the names of the links or of the switch that a row is about."""
-    yield row.seen.device
-    if row.seen.kind == kinds.SWAPPED:
-        yield from row.seen.device.split(_BOTH)
-    if row.seen.kind in (kinds.SWAPPED, kinds.MOVED):
-        yield from row.seen.found.split(_BOTH)
-
-
 #: Height from a switch to its first nodes, and to each further row of them; of a row of switches 1.
 _BELOW, _NEXT = 0.28, 0.07
 #: Part of a switch's width that its nodes take.
 _PART = 0.7
-#: Switches of a level up to which their names are level, and up to which they are written at all.
-_LEVEL, _UPRIGHT = 12, 80
+#: Switches of a level up to which their names are written.
+_ABREAST = 16
 #: Nodes up to which their names are written.
 _NAMED = 32
 _CAPTION = (
@@ -174,10 +168,13 @@ _CAPTION = (
     "to its line in the table, and each switch to its links."
 )
 GOOD, SWITCHES, NODES = "as it should be", "switches", "nodes"
-#: What is good -> colour, symbol, size (px). A trouble is a disk in its own colour.
+#: What is good -> colour, symbol, size (px), where its name is. A trouble is a disk in its own
+#: colour, with its letters inside.
 _LOOKS = {
-    GOOD: ("limit", "circle", 3), SWITCHES: ("ink", "square", 11), NODES: ("limit", "square", 5),
-}  # fmt: skip
+    GOOD: ("limit", "circle", 3, "middle right"),
+    SWITCHES: ("ink", "square", 11, "top center"),
+    NODES: ("limit", "square", 5, "middle right"),
+}
 Place = tuple[float, float]
 
 
@@ -208,7 +205,6 @@ class Tree:
         self.places: dict[str, Place] = {}
         #: Where a node stands below a switch: one with several links stands below each.
         self.nodes: dict[frozenset[str], Place] = {}
-        self.names: list[Figure] = []
         self.named = len(self.topology.devices) - len(self.topology.switches) <= _NAMED
         self.levels = _levels(self.topology)
         for height, (level, guids) in enumerate(self.levels):
@@ -243,15 +239,10 @@ class Tree:
         said = plural(len({row.number for row in (*rows, *at)}), "deviation")
         said = f"{plural(len(hosts), 'node')}, {said}" if hosts else said
         link = f"{self.page}#{key_of(self.topology, guid)}"
-        self.things[SWITCHES].append(Thing(place, Sample(name, level, said, link)))
+        written = name * (abreast <= _ABREAST)
+        self.things[SWITCHES].append(Thing(place, Sample(name, level, said, link), written))
         if rows:
             self._mark(rows, place, name, level)
-        if abreast <= _UPRIGHT:
-            self.names.append({
-                "text": escaped(name), "x": place[0], "y": place[1], "yanchor": "bottom",
-                "yshift": 8, "textangle": -90 if abreast > _LEVEL else 0,
-                "bgcolor": colour("ground", "bf"),
-            })  # fmt: skip
         columns = 1 if self.named else math.ceil(math.sqrt(len(hosts)))
         for number, host in enumerate(hosts):
             across = ((number % columns + 0.5) / columns - 0.5) * _PART / abreast
@@ -293,25 +284,23 @@ class Tree:
             caption=_CAPTION,
             layout={"xaxis": {"type": "linear", "range": [0, 1], "visible": False},
                     "yaxis": {"tickvals": [*range(len(names))], "ticktext": names,
-                              "showgrid": False},
-                    "annotations": self.names},
+                              "showgrid": False}},
         )  # fmt: skip
 
 
 def _trace(kind: Trouble | str, things: Sequence[Thing], *, simulated: bool) -> Trace:
     """Return a mark at each thing, with its text, and the ways of links."""
     if bad := isinstance(kind, Trouble):
-        name, own, symbol, size, dash = (
-            f"{kind.letter}: {kind.text}", kind.key, "circle", 17, kind.dash
-        )  # fmt: skip
+        name, dash = f"{kind.letter}: {kind.text}", kind.dash
+        own, symbol, size, where = kind.key, "circle", 17, "middle center"
     else:
-        name, (own, symbol, size), dash = kind, _LOOKS[kind], "solid"
+        name, dash, (own, symbol, size, where) = kind, "solid", _LOOKS[kind]
     sizes = [size if each.text or not bad else 1 for each in things]
     marks = {
         "type": "scatter", "mode": "markers+text", "zorder": 1 + bad,
         **_xy([each.place for each in things]),
         "texttemplate": [escaped(each.text) for each in things],
-        "textposition": "middle center" if bad else "middle right",
+        "textposition": where,
         "textfont": {"size": 11, "color": colour("ground" if bad else "ink")},
         "marker": {"color": colour(own), "symbol": symbol, "size": sizes,
                    "opacity": 1, "line": {"width": 0}},

@@ -3,14 +3,14 @@
 Of that it is what a session says of it, with what is kept of it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from acceptance.core.errors import Fault
 from acceptance.fabric import view
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.view import kinds
-from acceptance.ledger import Session
 from acceptance.report.runs import Ran, Run
 from acceptance.report.source import Source
 
@@ -21,11 +21,15 @@ CHECK = "FabricView"
 def newest(source: Source, check: str, benchmark: str) -> dict[tuple[str, str], Ran]:
     """Return the newest case of a benchmark by system and partition.
 
-    `check` is the class of its check: only sessions with such a case are read. Raises ResultsFault.
+    Sessions that have a page are read, then, if nobody has chosen some, others with a case of a
+    check, which is named by its class. Raises ResultsFault.
     """
+    chosen = source.selection
+    whole = not chosen.sessions and chosen.since is None
+    others = source.ledger.sessions_of_check(check, float("inf")) if whole else ()
     found: dict[tuple[str, str], Ran] = {}
     wanted = {(place.system, place.partition) for place in source.measured}
-    for each in _sessions(source, check):
+    for each in chain(source.sessions, others):
         found = {
             (ran.case.system, ran.case.partition): ran
             for ran in Run((each,)).cases
@@ -33,18 +37,7 @@ def newest(source: Source, check: str, benchmark: str) -> dict[tuple[str, str], 
         } | found
         if wanted <= found.keys():
             break
-    system = source.selection.system
-    return {place: it for place, it in found.items() if system in (None, place[0])}
-
-
-def _sessions(source: Source, check: str) -> Iterator[Session]:
-    """Yield the sessions that have a page, then others with cases of a check, the newest first."""
-    yield from source.sessions
-    if not source.selection.sessions and source.selection.since is None:
-        shown = {each.uuid for each in source.sessions}
-        for each in source.ledger.sessions_of_check(check, float("inf")):
-            if each.uuid not in shown:
-                yield each
+    return {place: it for place, it in found.items() if chosen.system in (None, place[0])}
 
 
 @dataclass(frozen=True)
@@ -93,12 +86,10 @@ def reading(source: Source, case: Ran) -> Reading:
     stored = case.case
     faults: list[str] = []
     var, reference = source.workspace.var, source.workspace.reference
-    names = [stored.provenance.get("fabric_name", ""), stored.system]
-    names += [f"{stored.system}-{stored.partition}"]
-    name = next(
-        (each for each in names if each and view.errors.state_paths(var, each)[1].exists()),
-        names[0] or stored.system,
-    )
+    told = stored.provenance.get("fabric_name")
+    names = [told] if told else [stored.system, f"{stored.system}-{stored.partition}"]
+    kept_files = ((each, view.errors.state_paths(var, each)[1]) for each in names)
+    name = next((each for each, file in kept_files if file.exists()), names[0])
     state_file, kept_file = view.errors.state_paths(var, name)
     topology = accepted = None
     state = view.State(0.0, None)

@@ -50,8 +50,6 @@ SYMBOLS_UP_TO = 400
 WIDE, NARROW = 44, 30
 #: Ticks of an axis of bytes on a desk and on a phone, and the powers of two that are between two.
 TICKS, STEPS = (14, 6), (1, 2, 5, 10)
-#: Columns of a matrix whose cells have a gap between them.
-GAPS = 64
 
 
 class Look(NamedTuple):
@@ -63,9 +61,9 @@ class Look(NamedTuple):
     pattern: str
 
 
-def colour(name: str | int, opaque: str = "") -> str:
-    """Return a colour of the theme, by its name or its number in the order of groups."""
-    return f"var(--plot-{f'colour-{name}' if isinstance(name, int) else name}){opaque}"
+def colour(name: str, opaque: str = "") -> str:
+    """Return a colour of the theme."""
+    return f"var(--plot-{name}){opaque}"
 
 
 WARN, LIMIT = colour("warn"), colour("limit")
@@ -86,10 +84,6 @@ def figure(plot: Plot) -> Figure:
         font = {"size": 56, "color": colour("ink", "1a")}
         annotations.append({"text": SIMULATED, "xref": "paper", "yref": "paper", "x": 0.5,
                             "y": 0.5, "font": font})  # fmt: skip
-    for number, each in enumerate(plot.layout.get("annotations", ()), len(annotations)):
-        annotations.append(each)
-        # On a phone names that are turned have no room beside each other.
-        narrow[f"layout.annotations.{number}.visible"] = not each.get("textangle")
     layout: Figure = {"shapes": [*map(_shape, plot.marks)], "annotations": annotations}
     forms = {trace.form for trace in plot.traces}
     if Form.POLAR in forms:
@@ -104,10 +98,6 @@ def figure(plot: Plot) -> Figure:
         wide, phone = (_ticks(sizes, most) for most in TICKS)
         layout["xaxis"] |= wide
         narrow |= {f"layout.xaxis.{key}": value for key, value in phone.items()}
-    if Form.CELLS in forms:
-        layout["yaxis"]["autorange"] = "reversed"
-        bar = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "title.side": "top"}
-        narrow |= {f"data.0.colorbar.{key}": value for key, value in bar.items()}
     return {
         "id": plot.id, "title": title(plot), SIMULATED: plot.simulated, "data": _traces(plot),
         "layout": layout, "narrow": narrow,
@@ -134,11 +124,11 @@ def _traces(plot: Plot) -> list[Figure]:
         }
         if any(sample.link for sample in samples):
             told["customdata"] = [sample.link for sample in samples]
-        if trace.form is Form.CELLS:
-            told |= {name: _by_row(trace, told[name]) for name in ("text", "customdata")
-                     if name in told}  # fmt: skip
         # The first one has the numbers.
         own, *others = trace.drawn or _FORMS[trace.form](plot, trace, samples, look)
+        if own["type"] == "heatmap":
+            told |= {name: by_row(told[name], len(own["x"])) for name in ("text", "customdata")
+                     if name in told}  # fmt: skip
         shared = {"name": escaped(trace.label), "legendgroup": str(at),
                   "visible": trace.shown}  # fmt: skip
         parts = [shared | {"hoverinfo": "skip"} | part for part in others if part["x"]]
@@ -146,8 +136,8 @@ def _traces(plot: Plot) -> list[Figure]:
     return [part for _, part in sorted(made, key=lambda entry: entry[0])]
 
 
-def _by_row(trace: Trace, values: Sequence[Any]) -> list[list[Any]]:
-    across = len(trace.x)
+def by_row(values: Sequence[Any], across: int) -> list[list[Any]]:
+    """Return the values of a matrix, a list for each row."""
     return [[*values[begin : begin + across]] for begin in range(0, len(values), across)]
 
 
@@ -189,8 +179,6 @@ def _said(plot: Plot, trace: Trace, sample: Sample) -> str:
 
 def _places(axis: Axis, values: Sequence[Any]) -> list[Any]:
     """Return numbers as plotly has them on an axis; those that it has no place for are None."""
-    if axis.scale is Scale.DATE:
-        return [value * 1000 for value in values]
     if axis.scale is Scale.CATEGORY:
         return [escaped(value) for value in values]
     if axis.scale is Scale.LOG:
@@ -258,32 +246,12 @@ def _polar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> l
     }]  # fmt: skip
 
 
-def _cells(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
-    """Return a heat map, and crosses on the cells that have no number and a reason for it."""
-    axis, across = plot.z or plot.y, len(trace.x)
-    span = {"zmin": axis.span[0], "zmax": axis.span[1]} if axis.span else {}
-    x, y = _places(plot.x, trace.x), [escaped(name) for name in trace.rows]
-    failed = [one for one in samples if one.note and one.y is None]
-    size = max(4, min(12, 300 / max(1, across)))
-    gap = 0 if across > GAPS else 1
-    return [
-        {"type": "heatmap", "x": x, "y": y, "z": _by_row(trace, [one.y for one in samples]),
-         "reversescale": axis.falling, **span, "xgap": gap, "ygap": gap,
-         "colorbar": {"title": {"text": escaped(axis.label)}}},
-        {"type": "scatter", "mode": "markers", "x": _places(plot.x, [one.x for one in failed]),
-         "y": [escaped(one.row) for one in failed],
-         "marker": {"symbol": "x-thin", "size": size, "color": WARN,
-                    "line": {"color": WARN, "width": 2}}},
-    ]  # fmt: skip
-
-
 _FORMS = {
     Form.LINE: _line,
     Form.POINTS: _line,
     Form.BAR: _bar,
     Form.BAND: _band,
     Form.POLAR: _polar,
-    Form.CELLS: _cells,
 }
 
 

@@ -10,6 +10,7 @@ from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import natural, plural
 from acceptance.core.words import direction
 from acceptance.nodes.culprits import Culprit, model
+from acceptance.report.figures import WARN, Figure, by_row, escaped
 from acceptance.report.plot_model import (
     Axis,
     Form,
@@ -26,6 +27,10 @@ from acceptance.report.plot_model import (
 MOST = 96
 #: Groups of nodes at most, where no fabric says which nodes are together.
 GROUPS = 64
+#: Columns of a matrix whose cells have a gap between them.
+GAPS = 64
+#: The first row is at the top.
+LAYOUT: Figure = {"yaxis": {"autorange": "reversed"}}
 #: Marks of culprits in a plot.
 MARKS = 60
 #: What people call a quantity, and what a cell of it is.
@@ -138,6 +143,8 @@ class Pairs:
         # A few per cent are no difference.
         far = BAD * median if lower else median / BAD
         known = [far, median, *(value for value in cells if value is not None)]
+        axis = Axis("latency" if lower else "bandwidth", UNITS[quantity])
+        drawn = heat_map(samples, axis.label, min(known), max(known), falling=lower)
         marks = [Mark("leaf", "", **{axis: at}) for at in self.borders for axis in "xy"]
         whole = len(rows) == len(order)
         return Plot(
@@ -146,12 +153,12 @@ class Pairs:
             self.summaries[quantity],
             Axis("receiver", scale=Scale.CATEGORY),
             Axis("sender", scale=Scale.CATEGORY),
-            (Trace(quantity, samples, form=Form.CELLS, simulated=self.simulated),),
+            [Trace(quantity, samples, form=Form.POINTS, simulated=self.simulated, drawn=drawn)],
             marks + self._marks(quantity),
             f"{self._caption(whole)} Dark is bad.",
             on_demand=quantity == "both",
-            z=Axis("latency" if quantity == "latency" else "bandwidth", UNITS[quantity],
-                   span=(min(known), max(known)), falling=lower),
+            z=axis,
+            layout=LAYOUT,
         )  # fmt: skip
 
     def _caption(self, whole: bool) -> str:
@@ -194,6 +201,28 @@ class Pairs:
                 for x, y in _cells_of(each, places):
                     marks.setdefault((x, y), Mark("culprit", each.text, x=x, y=y))
         return [*marks.values()][:MARKS]
+
+
+def heat_map(
+    samples: Sequence[Sample], title: str, low: float, high: float, *, falling: bool = False
+) -> tuple[Figure, Figure]:
+    """Return a heat map from `low` to `high`, where `falling` from bright to dark.
+
+    Crosses are on cells that have no number and a reason for it.
+    """
+    columns = [*dict.fromkeys(escaped(str(one.x)) for one in samples)]
+    rows = [*dict.fromkeys(escaped(one.row) for one in samples)]
+    failed = [one for one in samples if one.note and one.y is None]
+    gap, size = int(len(columns) <= GAPS), max(4, min(12, 300 / max(1, len(columns))))
+    return (
+        {"type": "heatmap", "x": columns, "y": rows, "zmin": low, "zmax": high,
+         "z": by_row([one.y for one in samples], len(columns)), "reversescale": falling,
+         "xgap": gap, "ygap": gap, "colorbar": {"title": {"text": escaped(title)}}},
+        {"type": "scatter", "mode": "markers", "x": [escaped(str(one.x)) for one in failed],
+         "y": [escaped(one.row) for one in failed],
+         "marker": {"symbol": "x-thin", "size": size, "color": WARN,
+                    "line": {"color": WARN, "width": 2}}},
+    )  # fmt: skip
 
 
 def _cells_of(

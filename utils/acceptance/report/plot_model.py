@@ -20,7 +20,6 @@ import math
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timezone
 from enum import Enum
 from functools import cache, cached_property
 from itertools import groupby
@@ -37,7 +36,7 @@ from acceptance.report import addresses
 
 
 class Scale(str, Enum):
-    """How an axis is drawn. Dates are seconds since 1970."""
+    """How an axis is drawn; dates by `static/history.js` alone."""
 
     LINEAR = "linear"
     LOG = "log"
@@ -56,31 +55,26 @@ class Origin(str, Enum):
 
 
 class Form(str, Enum):
-    """How a trace is drawn. Cells are a matrix."""
+    """How a trace is drawn."""
 
     LINE = "line"
     POINTS = "points"
     BAR = "bar"
     BAND = "band"
     POLAR = "polar"
-    CELLS = "cells"
 
 
 @dataclass(frozen=True)
 class Axis:
     """An axis: what it shows, in which unit (as `core.words` writes it; "" where it has none).
 
-    A linear one for `y` begins at zero, unless it is `free`. `span` are the numbers that the
-    colours of a matrix go from and to (None: those that it has), where `falling` from bright to
-    dark.
+    A linear one for `y` begins at zero, unless it is `free`.
     """
 
     title: str
     unit: str = ""
     scale: Scale = Scale.LINEAR
     free: bool = False
-    span: tuple[float, float] | None = None
-    falling: bool = False
 
     @property
     def label(self) -> str:
@@ -140,19 +134,13 @@ class Trace:
 
     @property
     def x(self) -> tuple[float | str, ...]:
-        """Return where its numbers stand; of a matrix the names of its columns."""
-        places = tuple(sample.x for sample in self.samples)
-        return tuple(dict.fromkeys(places)) if self.form is Form.CELLS else places
+        """Return where its numbers stand."""
+        return tuple(sample.x for sample in self.samples)
 
     @property
     def y(self) -> tuple[float | None, ...]:
         """Return its numbers."""
         return tuple(sample.y for sample in self.samples)
-
-    @property
-    def rows(self) -> tuple[str, ...]:
-        """Return the names of the rows of a matrix."""
-        return tuple(dict.fromkeys(sample.row for sample in self.samples))
 
 
 @dataclass(frozen=True)
@@ -175,7 +163,7 @@ class Plot:
 
     `id` is unique on its page, and legal in an address. A plot `on_demand` is loaded when it is
     opened. `caption` says where the numbers are from. `z` is what the cells of a matrix show.
-    `layout` is what plotly is told beside that: `xaxis`, `yaxis`, `annotations`.
+    `layout` is what plotly is told of its `xaxis` and `yaxis` beside that.
     """
 
     id: str
@@ -226,8 +214,8 @@ class Page:
 
 #: Rows of a table in a page; the CSV has all of them.
 MOST_ROWS = 1000
-#: Characters by which spreadsheets take a text for a formula.
-_FORMULA = "=+-@\t\r"
+#: Beginnings by which spreadsheets take a text for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def numbers(plot: Plot) -> list[tuple[Trace, Sample]]:
@@ -268,7 +256,7 @@ def rows(plot: Plot) -> list[list[Any]]:
 
     Links are addresses in the folder of the site.
     """
-    matrix = any(trace.form is Form.CELLS for trace in plot.traces)
+    matrix = plot.z is not None
     header: list[Any] = ["trace", "origin", SIMULATED, plot.x.label, *[plot.y.label] * matrix]
     header += [(plot.z or plot.y).label, "low", "high", "note", "link"]
     return [header] + [
@@ -305,18 +293,15 @@ def as_csv(plot: Plot) -> str:
 
 def cell_text(value: Any) -> Any:
     """Return what a cell of a CSV may hold: no text by which a spreadsheet would compute."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(tuple(_FORMULA)) else value
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def x_text(axis: Axis, value: float | str, *, exact: bool = False) -> str:
-    """Return a place on an axis as people write it: 4 KiB, a date; `exact`: for a program."""
+    """Return a place on an axis as people write it: 4 KiB; `exact`: for a program."""
     if isinstance(value, str):
         return value
-    if axis.scale is Scale.DATE:
-        when = datetime.fromtimestamp(value, timezone.utc)
-        return when.isoformat() if exact else when.strftime("%Y-%m-%d %H:%M UTC")
     if exact:
-        return repr(int(value)) if value == int(value) else repr(value)
+        return str(value).removesuffix(".0")
     return bytes_text(int(value)) if axis.unit == "B" else number_text(value)
 
 
@@ -327,21 +312,12 @@ def number_text(value: float | None) -> str:
     return f"{value:,.{'0f' if 1000 <= abs(value) < 1e9 else '4g'}}"
 
 
-def _file_name(plot: Plot, page: str) -> str:
-    """Return how the files of a plot are called where they are downloaded, without their ending.
-
-    That it was simulated is part of the name.
-    """
-    words = [posixpath.splitext(posixpath.basename(page))[0], addresses.legal(plot.id)]
-    return "-".join([*words, *([SIMULATED] if plot.simulated else [])])
-
-
 def html(plot: Plot, page: str) -> Markup:
     """Return the figure of a plot for a page: title, summary, place to draw, table and downloads.
 
     The table of a plot `on_demand` comes with what the browser draws.
     """
-    every = numbers(plot)
+    every, name = numbers(plot), posixpath.splitext(posixpath.basename(page))[0]
     return Markup(
         _template("plot.html.j2").render(
             plot=plot,
@@ -351,7 +327,8 @@ def html(plot: Plot, page: str) -> Markup:
             off_axis=_off_axis(plot),
             table="" if plot.on_demand else table(plot, page),
             data=lambda ending: addresses.relative(addresses.data(page, plot.id, ending), page),
-            file=_file_name(plot, page),
+            # That it was simulated is part of the name under which it is downloaded.
+            file=f"{name}-{addresses.legal(plot.id)}{f'-{SIMULATED}' * plot.simulated}",
             top=addresses.relative("x", page)[:-1],
         )
     )
@@ -365,7 +342,7 @@ def table(plot: Plot, page: str) -> Markup:
             plot=plot,
             traces=groupby(every[:MOST_ROWS], key=lambda entry: entry[0]),
             left_out=max(len(every) - MOST_ROWS, 0),
-            matrix=any(trace.form is Form.CELLS for trace in plot.traces),
+            matrix=plot.z is not None,
             ranged=any(sample.low is not None for _, sample in every),
             relative=lambda to: addresses.relative(to, page),
             x_text=x_text,

@@ -14,7 +14,6 @@ from acceptance.report.curve_traces import RATIOS
 from acceptance.report.plot_model import Page, Plot
 from acceptance.report.rendering import time_text
 from acceptance.report.results import Results, results
-from acceptance.report.runs import Ran
 from acceptance.report.source import Place, Source
 
 TEMPLATE = "curves.html.j2"
@@ -83,18 +82,14 @@ class Kind:
 
 def _failed(source: Source, found: Results, folder: str) -> list[tuple[str, str]]:
     """Return the cases of a kind of page that failed and have not passed since, with addresses."""
-    return [
-        (_failure(each), source.address(each.session.uuid, each.number))
-        for each in found.failures
-        if _folder_of(each.case) == folder
-    ]
-
-
-def _failure(ran: Ran) -> str:
-    """Say of a case that failed which one it is, when it failed, and in which phase."""
-    case, when = ran.case, time_text(ran.session.start)
-    phase = f" ({case.fail_phase})" if case.fail_phase else ""
-    return f"{case.name} +{case.environment}: {case.result}{phase}, {when}"
+    listed = []
+    for ran in found.failures:
+        case, when = ran.case, time_text(ran.session.start)
+        phase = f" ({case.fail_phase})" if case.fail_phase else ""
+        if _folder_of(case) == folder:
+            text = f"{case.name} +{case.environment}: {case.result}{phase}, {when}"
+            listed.append((text, source.address(ran.session.uuid, ran.number)))
+    return listed
 
 
 def _folder_of(case: Case) -> str:

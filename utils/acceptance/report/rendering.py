@@ -26,17 +26,11 @@ STATIC = Path(__file__).with_name("static")
 #: What a page may load: its own scripts and styles, nothing else. plotly.js adds two constant style
 #: elements, which are named by their hashes (the first one is empty); its style attributes are set
 #: by `static/plots.js` in a way that needs no exception.
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' "
-        "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='",
-        "img-src 'self' data:",
-        "font-src 'none'",
-        "base-uri 'none'",
-        "form-action 'none'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'self'; "
+    "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' "
+    "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='; "
+    "img-src 'self' data:; font-src 'none'; base-uri 'none'; form-action 'none'"
 )
 
 

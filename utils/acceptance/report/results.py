@@ -23,7 +23,8 @@ class Sweep:
     """One metric of a benchmark over message sizes, under the same keys and environment.
 
     `values` are those of the newest session that has them, by message size (bytes; None: a metric
-    without sizes); `past` are the values of earlier sessions, the newest first.
+    without sizes); `past` are those of earlier sessions, by when each began (s since the epoch) and
+    its id, the newest first.
     """
 
     place: Place
@@ -34,9 +35,7 @@ class Sweep:
     keys: Mapping[str, str]
     by: Ran
     values: dict[int | None, Metric] = field(default_factory=dict)
-    past: dict[str, dict[int | None, float]] = field(default_factory=dict)
-    #: When the sessions in `past` began, s since the epoch.
-    times: list[float] = field(default_factory=list)
+    past: dict[tuple[float, str], dict[int | None, float]] = field(default_factory=dict)
 
     @property
     def simulated(self) -> bool:
@@ -98,11 +97,9 @@ class Results:
         sweep = self.sweeps.get(key)
         if sweep is None:
             sweep = self.sweeps[key] = Sweep(self.place, *key[:4], keys, by)
-        uuid = by.session.uuid
-        if uuid != sweep.by.session.uuid:
-            if uuid not in sweep.past:
-                sweep.times.append(by.session.start)
-            sweep.past.setdefault(uuid, {}).setdefault(size, metric.value)
+        if by.session.uuid != sweep.by.session.uuid:
+            session = by.session.start, by.session.uuid
+            sweep.past.setdefault(session, {}).setdefault(size, metric.value)
         elif by.number == sweep.by.number:
             sweep.values.setdefault(size, metric)
 

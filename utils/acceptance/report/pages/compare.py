@@ -4,6 +4,7 @@ What is compared and what is more than noise is decided in `comparison`; here it
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import Series
-from acceptance.relations.comparison import Comparison, Row, Starts, Word, compare
+from acceptance.relations.comparison import TOLD, Comparison, Row, Starts, Word, compare
 from acceptance.relations.sides import SideFault, read
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
@@ -28,17 +29,8 @@ from acceptance.report.plot_model import (
 from acceptance.report.source import Source
 
 GROUP = "Compare"
-#: What is more than noise, and how each word looks.
-TOLD = (Word.WORSE, Word.BETTER, Word.DIFFERS)
-LOOKS = {
-    Word.WORSE: "bad",
-    Word.BETTER: "good",
-    Word.DIFFERS: "open",
-    Word.SAME: "none",
-    Word.UNKNOWN: "open",
-    Word.ONLY_A: "open",
-    Word.ONLY_B: "none",
-}
+#: How words look that do not look open.
+LOOKS = {Word.WORSE: "bad", Word.BETTER: "good", Word.SAME: "none", Word.ONLY_B: "none"}
 #: Rows of a word that stand in the page; the JSON has all of them.
 MOST_ROWS = 500
 
@@ -64,7 +56,7 @@ def _of_system(source: Source, system: str) -> Page:
     """
     title = f"{system}: the newest run and the one before"
     own = [one for one in reversed(source.history.sessions) if system in one.systems]
-    runs = [*dict.fromkeys(one.run for one in own)][:2]
+    runs = [*dict.fromkeys(one.run for one in own)]
     if len(runs) < 2:
         nothing = (
             f"{system} has one run only. With the next one this page compares them; "
@@ -72,11 +64,12 @@ def _of_system(source: Source, system: str) -> Page:
         )
         return _empty(system, title, nothing)
     newest: dict[tuple[str, ...], str] = {}
-    for one in own:
-        if newest.setdefault(one.selection, one.run) != one.run:
-            runs = [newest[one.selection], one.run]
-            break
-    after, before = runs
+    alike = (
+        (newest[one.selection], one.run)
+        for one in own
+        if newest.setdefault(one.selection, one.run) != one.run
+    )
+    after, before = next(alike, runs[:2])
     return _page(source, system, title, f"{system}@{before}", f"{system}@{after}")
 
 
@@ -143,9 +136,8 @@ def place(row: Row) -> str:
 def _groups(rows: Iterable[Row]) -> list[tuple[str, str, list[Row]]]:
     """Return rows by their cases: name, place and rows; up to `MOST_ROWS` of them."""
     groups: dict[tuple[str, str], list[Row]] = {}
-    for number, row in enumerate(rows):
-        if number < MOST_ROWS:
-            groups.setdefault((row.check, place(row)), []).append(row)
+    for row in islice(rows, MOST_ROWS):
+        groups.setdefault((row.check, place(row)), []).append(row)
     return [(*name, sorted(those, key=_by_size)) for name, those in groups.items()]
 
 
@@ -161,7 +153,7 @@ def _plots(found: Comparison, source: Source) -> Iterator[Plot]:
             groups.setdefault((row.check, place(row), row.stem), []).append(row)
     several = [(name, rows) for name, rows in groups.items() if len(rows) > 1]
     for number, ((check, where, stem), rows) in enumerate(several):
-        rows.sort(key=lambda row: row.size or 0)
+        rows.sort(key=_by_size)
         yield _plot(f"ratio-{number}", f"{stem}: {check}, {where}", rows, found, source)
 
 

@@ -15,8 +15,6 @@ from itertools import groupby
 from statistics import median
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
-
 from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
@@ -91,24 +89,17 @@ class Known:
         return found
 
     @property
-    def curve(self) -> Markup:
-        """Return its newest samples as a small curve."""
-        values = [value for value in self.series.values[-CURVE:] if math.isfinite(value)]
-        if not values:
-            return Markup("")
+    def curve(self) -> str:
+        """Return the points of its newest samples as a small curve."""
+        values = self.series.values[-CURVE:]
         low, high = min(values), max(values)
         spare = max(0.0, FLAT * abs(median(values)) - (high - low)) / 2
         scale = HEIGHT / (high - low + 2 * spare or 1.0)
         step = WIDTH / (len(values) + 1)
-        points = " ".join(
+        return " ".join(
             f"{step * (at + 1):.0f},{HEIGHT - (value - low + spare) * scale:.1f}"
             for at, value in enumerate(values)
         )
-        said = f"newest {len(values)} of {self.series.count}: {low:.4g} to {high:.4g}"
-        return Markup(
-            '<svg class="curve" viewBox="-2 -2 {} {}" role="img" aria-label="{}">'
-            '<polyline points="{}"/></svg>'
-        ).format(WIDTH + 4, HEIGHT + 4, said, points)
 
 
 def anchor(series: Series) -> str:
@@ -196,6 +187,7 @@ def _page(
         "file_of": file_of,
         "changed": changed,
         "shown": CHANGED,
+        "sizes": (CURVE, WIDTH, HEIGHT),
         "paths": {each.name: each.path for each in partitions},
         "day": day,
         "kind": _kind,

@@ -94,11 +94,6 @@ class Point:
             return True
         return float(self.sweep.by.case.provenance.get("filled") or 0) >= COMPARABLE
 
-    @property
-    def simulated(self) -> bool:
-        """Tell whether it was simulated."""
-        return self.sweep is not None and self.sweep.simulated
-
     def link(self, source: Source) -> str:
         """Return the address of its case; empty: it is published, or its session has no page."""
         return self.sweep.link(source) if self.sweep else ""
@@ -205,7 +200,8 @@ def _polygons(source: Source, points: Iterable[Point]) -> Iterator[Trace]:
         if len(known) >= SPOKES:
             one = next(iter(known.values()))
             origin = Origin.MEASURED if one.sweep else Origin.PUBLISHED
-            yield Trace(name, samples, origin, Form.POLAR, simulated=one.simulated)
+            simulated = one.sweep is not None and one.sweep.simulated
+            yield Trace(name, samples, origin, Form.POLAR, simulated=simulated)
 
 
 def _kiviats(
@@ -277,8 +273,9 @@ def _rings(
         ratios.setdefault(run.environment, []).append(sample)
         total = sample._replace(y=ring.value * hpl.value * _MB)
         over.setdefault(run.environment, []).append(total)
+    simulated = any(hpl.sweep and hpl.sweep.simulated for _, hpl, _ in found)
     totals, shares = (
-        [Trace(name, samples, simulated=found[0][1].simulated, group=name)
+        [Trace(name, samples, simulated=simulated, group=name)
          for name, samples in curves.items()]
         for curves in (over, ratios)
     )  # fmt: skip

@@ -60,7 +60,7 @@
   };
   const line = {line: {width: 2.25}, marker: {size: 7}};
   const pattern = {fillmode: "overlay", fgcolor: ground, fgopacity: 1, size: 8, solidity: 0.25};
-  const bar = {thickness: 14, outlinewidth: 0, tickcolor: ink, tickformat: ",~r", title: {side: "right"}};
+  const bar = {orientation: "h", y: 1.02, yanchor: "bottom", thickness: 14, outlinewidth: 0, tickcolor: ink, tickformat: ",~r", title: {side: "top"}};
   const kinds = {
     scatter: [{...line, cliponaxis: false}], scatterpolar: [{...line, connectgaps: false, cliponaxis: false}],
     bar: [{textposition: "none", cliponaxis: false, marker: {line: {width: 1.5}, pattern}}],
