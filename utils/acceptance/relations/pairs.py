@@ -214,11 +214,8 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
     low, high = SIZES[word or "all"]
     not_of = None if side.partition or other is None else (other.system, other.partition)
     for (system, partition, benchmark), results in places.items():
-        if (
-            (system, side.partition or partition) != (side.system, partition)
-            or (system, partition) == not_of
-            or not is_of(benchmark, name)
-        ):
+        elsewhere = (system, side.partition or partition) != (side.system, partition)
+        if elsewhere or (system, partition) == not_of or not is_of(benchmark, name):
             continue
         # A case that failed early does not know all of its keys.
         fitting.failed += [
