@@ -32,7 +32,7 @@ from tests.utils.references.made import LATENCY, TOLERANCES, add, edit, refused
             "worse: 0.2, limit: 1,",
             "published, us: Object contains unknown field `limit`",
         ),
-        ("baseline:\n  us", "baseline:\n  ns", "baseline, ns: not a unit of metrics"),
+        ("baseline:\n  us", "baseline:\n  ns", "baseline, ns: not one of us, "),
         ("baseline:\n  us", "baseline:\n  GHz", "baseline, GHz: of this unit no side is better"),
         ("baseline:\n", "limit: 0.1\nbaseline:\n", "limit: Expected `object`, got `float`"),
         (TOLERANCES, "", "Expected `object`, got `null`"),

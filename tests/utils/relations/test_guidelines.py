@@ -91,11 +91,11 @@ def test_a_guideline_is_violated_and_kept(guideline, suite, np):
 
     (finding,) = of_kind(measured(3), guideline)
     assert finding.factor == pytest.approx(3)
-    assert right_of(finding) == pytest.approx(right * (1 + finding.worst / 1e6))
-    assert (finding.suite, finding.np, finding.unit) == (suite, np, "us")
+    assert right_of(finding) == pytest.approx(right * (1 + finding.size / 1e6))
+    assert (finding.suite, finding.keys["np"], finding.unit) == (suite, str(np), "us")
     assert len(finding.sizes) > 3
     for term, name in zip((finding.left, *finding.right), (operation, *others), strict=True):
-        assert term.message_size * part(suite, name, np) == finding.worst
+        assert term.message_size * part(suite, name, np) == finding.size
         assert term.metric == f"time_{term.message_size}"
     assert not of_kind(measured(0.999), guideline)
     assert not of_kind(measured(FLOOR - 0.001), guideline)
@@ -164,7 +164,7 @@ def test_a_larger_message_that_is_faster_is_found_with_its_range():
     report = evaluate(session(case("imb.Allreduce", times)))
     (finding,) = of_kind(report, "Allreduce: a message costs more than a larger one")
     assert finding.sizes == (256, 512, 1024)
-    assert (finding.span, finding.worst) == ("256 B to 1 KiB", 512)
+    assert (finding.span, finding.size) == ("256 B to 1 KiB", 512)
     assert finding.factor == pytest.approx(6)
     # The nearest of several that are equally fast.
     assert (finding.right[0].message_size, finding.right[0].value) == (2048, 10.0)
@@ -252,7 +252,7 @@ def test_adjacent_sizes_are_one_finding_and_others_another():
     sizes = [2**n for n in range(23)]
     report = evaluate(session(*pair(values, sizes=sizes)))
     first, second = of_kind(report, "Reduce <= Allreduce")
-    assert (first.sizes, first.worst, first.factor) == ((64, 128, 256), 128, pytest.approx(4))
+    assert (first.sizes, first.size, first.factor) == ((64, 128, 256), 128, pytest.approx(4))
     assert (second.sizes, second.factor) == ((2048, 4096), pytest.approx(2))
     assert first.id == (
         "local:default+wheels/imb.Reduce<=Allreduce/"
@@ -361,11 +361,11 @@ def test_a_finding_says_in_how_many_earlier_sessions_it_was():
     other = session(*pair({256: 3.0, 512: 3.0}, np=4), uuid="s3")
     (finding,) = of_kind(evaluate(now, [again, calm, other]), "Reduce <= Allreduce")
     # The worst size, of two that are equally bad, is the first one.
-    assert (finding.worst, finding.seen, finding.sessions) == (256, 0, 2)
+    assert (finding.size, finding.seen, finding.sessions) == (256, 0, 2)
     assert str(finding).endswith("(3.00 x, tolerance 1.10), so in 0 of 2 earlier sessions")
     worse = session(*pair({256: 3.0, 512: 3.1}))
     (finding,) = of_kind(evaluate(worse, [again, calm, other]), "Reduce <= Allreduce")
-    assert (finding.worst, finding.seen, finding.sessions) == (512, 1, 2)
+    assert (finding.size, finding.seen, finding.sessions) == (512, 1, 2)
 
 
 def test_a_single_size_that_many_earlier_sessions_know_nothing_of_is_noise():

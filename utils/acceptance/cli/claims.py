@@ -122,7 +122,7 @@ def _guidelines(options: argparse.Namespace) -> int:
             "ranks": "placed",
             "where": "where",
             "sizes": "span",
-            "worst": lambda each: bytes_text(each.worst),
+            "worst": lambda each: bytes_text(each.size),
             "left": lambda each: f"{each.left} {each.unit}",
             "right": lambda each: f"{each.right_text} {each.unit}",
             "x": lambda each: f"{each.factor:.2f}",

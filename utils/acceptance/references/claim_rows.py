@@ -130,13 +130,7 @@ def _result(text: str, paper: str, partitions: Mapping[str, Partition] | None) -
         raise ValueError(f"{fullname!r} is no partition of {paper}")
     elif partition and fullname not in partitions:
         raise ValueError(f"systems.csv has no partition {fullname!r}")
-    names = {}
-    others = []
-    for part in filter(None, rest.split(";")):
-        key, _, value = part.partition("=")
-        if key in ("benchmark", "metric"):
-            names[key] = value
-        else:
-            others.append(part)
-    keys = parameters(";".join(others), ranges=True)
-    return Side(system, partition, {**names, **keys})
+    parts = [part.partition("=") for part in filter(None, rest.split(";"))]
+    names = {key: value for key, _, value in parts if key in ("benchmark", "metric")}
+    others = ";".join("".join(part) for part in parts if part[0] not in names)
+    return Side(system, partition, {**names, **parameters(others, ranges=True)})

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 import yaml
@@ -33,8 +33,6 @@ COMPARED = ("%", "x", "decade", "difference")
 ABOUT = 2.0
 
 _Reason = Annotated[str, Meta(pattern=r"\S")]
-_Mapping = dict[str | int, Any]
-_T = TypeVar("_T")
 
 
 class Tolerance(Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,6 +54,14 @@ class _Points(Struct, frozen=True, forbid_unknown_fields=True):
 class _Fraction(Struct, frozen=True, forbid_unknown_fields=True):
     within: Annotated[float, Meta(gt=0, lt=1)]
     reason: _Reason
+
+
+#: What the file may state, by the keys that lead to it.
+_STATED: dict[str, Any] = {
+    **dict.fromkeys(SOURCES, dict.fromkeys(UNITS, Tolerance)),
+    "limit": dict.fromkeys(LIMITED, Tolerance),
+    "claims": {key: {**dict.fromkeys(COMPARED, _Fraction), "%": _Points} for key in CLAIMED},
+}
 
 
 @dataclass(frozen=True)
@@ -96,18 +102,15 @@ class Tolerances:
         except yaml.YAMLError as err:
             raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
         try:
-            sources = _converted(data, _Mapping)
-            claims = {
-                keys: _within(keys, entry)
-                for keys, entry in _entries(sources.pop("claims", {}), "claims")
-            }
-            for source in sources:
-                if source not in SOURCES:
-                    raise ValueError(f"{source}: not one of {', '.join(SOURCES)}, claims")
-            table = {keys: _tolerance(keys, entry) for keys, entry in _entries(sources)}
-            return cls(table, claims)
+            stated = dict(_read(data, _STATED))
+            for (source, unit, *_), entry in stated.items():
+                if getattr(entry, "better", None) and UNITS.get(unit, "lower") is None:
+                    what = "of this unit no side is better: write better: null"
+                    raise ValueError(f"{source}, {unit}: {what}")
         except ValueError as err:
             raise ReferenceFault(str(err), where=str(path)) from None
+        claims = {keys[1:]: entry.within for keys, entry in stated.items() if len(keys) > 2}
+        return cls({keys: entry for keys, entry in stated.items() if len(keys) == 2}, claims)
 
     def of_claim(self, relation: str, unit: str) -> float:
         """Return how far the figure of a claim may be off: points of `%`, else a fraction.
@@ -167,41 +170,21 @@ def failing(tolerances: Tolerances, source: str, unit: str) -> str:
     return ", ".join(filter(None, texts))
 
 
-def _entries(data: object, *keys: str) -> Iterator[tuple[tuple[str, str], object]]:
-    """Yield the entries that two keys lead to; `keys` are those that lead to `data`.
+def _read(data: object, stated: Any, *keys: str) -> Iterator[tuple[Any, Any]]:
+    """Yield the entries below `keys`, each with all keys that lead to it, as `stated` has them.
 
-    Raises ValueError, which begins with the keys, where there is no mapping.
+    Raises ValueError, which begins with the keys.
     """
-    for first, units in _converted(data, _Mapping, *keys).items():
-        for second, entry in _converted(units, _Mapping, *keys, str(first)).items():
-            yield (str(first), str(second)), entry
-
-
-def _within(keys: tuple[str, str], entry: object) -> float:
-    relation, unit = keys
-    if relation not in CLAIMED:
-        raise ValueError(f"claims, {relation}: not one of {', '.join(CLAIMED)}")
-    if unit not in COMPARED:
-        raise ValueError(f"claims, {relation}, {unit}: not one of {', '.join(COMPARED)}")
-    if unit == "%":
-        return _converted(entry, _Points, "claims", *keys).within
-    return _converted(entry, _Fraction, "claims", *keys).within
-
-
-def _tolerance(keys: tuple[str, str], entry: object) -> Tolerance:
-    source, unit = keys
-    if source == "limit" and unit not in LIMITED:
-        raise ValueError(f"limit, {unit}: not one of {', '.join(LIMITED)}")
-    if source != "limit" and unit not in UNITS:
-        raise ValueError(f"{source}, {unit}: not a unit of metrics")
-    tolerance = _converted(entry, Tolerance, *keys)
-    if tolerance.better is not None and UNITS.get(unit, "lower") is None:
-        raise ValueError(f"{source}, {unit}: of this unit no side is better: write better: null")
-    return tolerance
-
-
-def _converted(data: object, kind: type[_T], *keys: str) -> _T:
+    nested = isinstance(stated, dict)
     try:
-        return msgspec.convert(data, kind)
+        read = msgspec.convert(data, dict[str | int, Any] if nested else stated)
     except msgspec.ValidationError as err:
         raise ValueError(f"{', '.join(keys)}: {err}" if keys else str(err)) from None
+    if not nested:
+        yield keys, read
+        return
+    for key, entry in read.items():
+        own = (*keys, str(key))
+        if own[-1] not in stated:
+            raise ValueError(f"{', '.join(own)}: not one of {', '.join(stated)}")
+        yield from _read(entry, stated[own[-1]], *own)

@@ -195,15 +195,12 @@ def evaluate_database(
     configuration any more. Raises UnknownSystem for a system that none of these knows, and the
     faults of what is read.
     """
-    simulated = system is not None and is_simulated(system)
-    if system is not None and simulated:
-        claims = of_model(library.claims, system)
-    else:
-        claims = [
-            claim
-            for claim in library.claims
-            if system in (None, *(side.system for side in claim.sides))
-        ]
+    simulated = is_simulated(system or "")
+    claims = [
+        claim
+        for claim in (of_model(library.claims, system) if system and simulated else library.claims)
+        if system in (None, *(side.system for side in claim.sides))
+    ]
     for fault in past.faults:
         raise fault
     partitions = reading.partitions(past, reading.ALL, None)

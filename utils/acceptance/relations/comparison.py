@@ -88,11 +88,6 @@ class Row:
     why: str = ""
 
     @property
-    def fewest(self) -> int:
-        """Return the number of samples of the side that has fewer."""
-        return min((one.samples for one in (self.a, self.b) if one is not None), default=0)
-
-    @property
     def stem(self) -> str:
         """Return the name of the metric without its message size."""
         return words.split_metric(self.metric)[0]
@@ -335,13 +330,11 @@ def _judge(row: Row, difference: Difference, level: float) -> None:
 def _noises(a: Part | None, b: Part | None, starts: Starts) -> list[Noise | None]:
     """Return the noise of each side; two sides of one series have one."""
     if a is not None and b is not None and a.series is b.series:
-        return [_noise(a.series, [a.numbers, b.numbers], starts)] * 2
-    return [_noise(part.series, [part.numbers], starts) if part else None for part in (a, b)]
+        return [_learnt(a.series, starts, a.numbers, b.numbers)] * 2
+    return [_learnt(part.series, starts, part.numbers) if part else None for part in (a, b)]
 
 
-def _noise(series: Series, sides: Sequence[Collection[int]], starts: Starts) -> Noise | None:
-    if len(series.values) < FEWEST:
-        return None
+def _learnt(series: Series, starts: Starts, *sides: Collection[int]) -> Noise | None:
     return noise.learn(np.asarray(series.values), sides, starts(series))
 
 
@@ -395,7 +388,8 @@ def _notes(rows: Sequence[Row], facts: Sequence[Side]) -> Iterator[str]:
             f"{plural(len(other), 'metric')} on other nodes: {of_a} in A, {of_b} in B, say; what "
             "differs may be the nodes"
         )
-    if few := [row for row in rows if row.word in TOLD and row.fewest < noise.FEW]:
+    told = [(row.a, row.b) for row in rows if row.word in TOLD and row.a and row.b]
+    if few := [two for two in told if min(side.samples for side in two) < noise.FEW]:
         yield (
             f"{plural(len(few), 'metric')} differ by fewer than {noise.FEW} samples of a side: an "
             f"outlier would look the same; {noise.FEW} runs of each side tell"

@@ -36,7 +36,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.text import bytes_text
@@ -98,31 +97,39 @@ class _Term:
 
 
 @dataclass(frozen=True)
-class Violation:
-    """A guideline that is violated at a range of adjacent sizes, with the worst one of them.
+class _Comparison:
+    """Both sides of a guideline at one size; `spread` is the relative deviation of their ratio.
 
-    `guideline` says what is violated. `sizes` are bytes: n, or the suite's message size where one
-    benchmark is compared with itself. `factor` is left over right, `tolerance` what it had to
-    exceed at the worst size. `id` is the same whenever this guideline is violated in this place, at
-    whatever sizes; that of a second range of sizes ends in `#2`. `session` is the UUID of the
-    session that the values come from. Of `sessions` earlier ones that compared the worst size,
-    `seen` found it violated, too.
+    `size` are bytes: n, or the suite's message size where one benchmark is compared with itself.
+    `factor` is left over right, `tolerance` what it must exceed, as one of several adjacent ones.
+    """
+
+    size: int
+    left: _Term
+    right: tuple[_Term, ...]
+    unit: str
+    spread: float | None
+    factor: float
+    tolerance: float
+
+
+@dataclass(frozen=True)
+class Violation(_Comparison):
+    """A guideline that is violated at a range of adjacent `sizes`: the comparison of the worst one.
+
+    `guideline` says what is violated, `tolerance` what the factor had to exceed. `id` is the same
+    whenever this guideline is violated in this place, at whatever sizes; that of a second range of
+    sizes ends in `#2`. `session` is the UUID of the session that the values come from. Of
+    `sessions` earlier ones that compared the worst size, `seen` found it violated, too.
     """
 
     id: str
     guideline: str
     suite: str
     where: str
-    np: int
     keys: dict[str, str]
     cases: tuple[str, ...]
     sizes: tuple[int, ...]
-    worst: int
-    left: _Term
-    right: tuple[_Term, ...]
-    unit: str
-    factor: float
-    tolerance: float
     session: str
     seen: int = 0
     sessions: int = 0
@@ -144,7 +151,7 @@ class Violation:
 
     def __str__(self) -> str:
         """Return it as one line."""
-        worst = f", worst at {bytes_text(self.worst)}" if len(self.sizes) > 1 else ""
+        worst = f", worst at {bytes_text(self.size)}" if len(self.sizes) > 1 else ""
         right = f"{self.right_text} {self.unit}"
         if self.right[0].benchmark == self.left.benchmark:
             right += f" at {bytes_text(self.right[0].message_size)}"
@@ -158,7 +165,7 @@ class Violation:
     @property
     def placed(self) -> str:
         """Return how many ranks there are, and where they stand."""
-        words = [f"{self.np} ranks"]
+        words = [f"{self.keys['np']} ranks"]
         if self.keys.get("nodes", "1") != "1":
             words[0] += f" on {self.keys['nodes']} nodes"
         words += [self.keys[key] for key in ("placement", "mapping") if key in self.keys]
@@ -181,34 +188,6 @@ class Report:
     compared: int = 0
     single: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
-
-
-class _Comparison(NamedTuple):
-    """Both sides of a guideline at one size; `spread` is the relative deviation of their ratio.
-
-    `size` are bytes: n, or the suite's message size where one benchmark is compared with itself.
-    """
-
-    size: int
-    left: _Term
-    right: tuple[_Term, ...]
-    unit: str
-    spread: float | None
-
-    @property
-    def right_value(self) -> float:
-        """Return the right side, in `unit`."""
-        return sum(term.whole for term in self.right)
-
-    @property
-    def factor(self) -> float:
-        """Return left over right."""
-        return self.left.value / self.right_value
-
-    @property
-    def tolerance(self) -> float:
-        """Return what the factor must exceed where it is one of several adjacent ones."""
-        return FLOOR_SINGLE if self.spread is None else _bound(FLOOR, DEVIATIONS * self.spread)
 
 
 def _bound(floor: float, exponent: float) -> float:
@@ -318,7 +297,9 @@ class _Judgement:
         )
         self.compared += 1
         spread = _combined([sweep.spreads[size] for sweep, size, _ in sides], right)
-        yield _Comparison(n, left, tuple(right), units.pop(), spread)
+        tolerance = FLOOR_SINGLE if spread is None else _bound(FLOOR, DEVIATIONS * spread)
+        factor = left.value / sum(term.whole for term in right)
+        yield _Comparison(n, left, tuple(right), units.pop(), spread, factor, tolerance)
 
     def _conclude(
         self,
@@ -356,20 +337,14 @@ class _Judgement:
             number += 1
             self.findings.append(
                 Violation(
+                    **{**vars(worst), "tolerance": bound},
                     id=what + (f"#{number}" if number > 1 else ""),
                     guideline=text,
                     suite=key.suite,
                     where=key.where,
-                    np=int(key.keys["np"]),
                     keys=key.keys,
                     cases=tuple(sweep.name for sweep in sweeps),
                     sizes=tuple(comparison.size for comparison in run),
-                    worst=worst.size,
-                    left=worst.left,
-                    right=worst.right,
-                    unit=worst.unit,
-                    factor=worst.factor,
-                    tolerance=bound,
                     session=self.session,
                     seen=sum(before),
                     sessions=len(before),

@@ -212,27 +212,26 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
     name, metric, stated = claim.stated(side)
     word = stated.pop("sizes", None)
     low, high = SIZES[word or "all"]
-    for (system, partition), place in places.items():
-        if system != side.system or (side.partition or partition) != partition:
+    not_of = None if side.partition or other is None else (other.system, other.partition)
+    for (system, partition, benchmark), results in places.items():
+        elsewhere = (system, side.partition or partition) != (side.system, partition)
+        if elsewhere or (system, partition) == not_of or not is_of(benchmark, name):
             continue
-        if not side.partition and other and (system, partition) == (other.system, other.partition):
-            continue
-        for results in (found for benchmark, found in place.items() if is_of(benchmark, name)):
-            # A case that failed early does not know all of its keys.
-            fitting.failed += [
-                time
-                for time, keys in results.failed
-                if all(agrees(value, keys.get(key, value)) for key, value in stated.items())
-            ]
-            for series in results.series.values():
-                size = series.keys.get("message_size")
-                if (
-                    metric in ("", series.stem)
-                    and all(agrees(text, series.stated.get(key)) for key, text in stated.items())
-                    and (word is None if size is None else low <= int(size) <= high)
-                ):
-                    fitting.impossible += series.impossible
-                    fitting.series += [series] if series.results else []
+        # A case that failed early does not know all of its keys.
+        fitting.failed += [
+            time
+            for time, keys in results.failed
+            if all(agrees(value, keys.get(key, value)) for key, value in stated.items())
+        ]
+        for series in results.series.values():
+            size = series.keys.get("message_size")
+            if (
+                metric in ("", series.stem)
+                and all(agrees(text, series.stated.get(key)) for key, text in stated.items())
+                and (word is None if size is None else low <= int(size) <= high)
+            ):
+                fitting.impossible += series.impossible
+                fitting.series += [series] if series.results else []
     return fitting
 
 

@@ -115,8 +115,8 @@ class BenchmarkResults:
                 self.series[what].add(run.time, run.session, value)
 
 
-#: System and partition -> benchmark -> its results.
-Places = dict[tuple[str, str], dict[str, BenchmarkResults]]
+#: System, partition and benchmark -> what was measured.
+Places = dict[tuple[str, str, str], BenchmarkResults]
 
 
 def is_of(benchmark: str, name: str) -> bool:
@@ -149,10 +149,9 @@ def gather(sessions: Iterable[Iterable[Run]]) -> Places:
     for runs in sessions:
         # Of several runs in a session the last one counts.
         for run in reversed([*runs]):
-            place = places.setdefault((run.system, run.partition), {})
-            place.setdefault(run.benchmark, BenchmarkResults()).add(run)
-    for benchmarks in places.values():
-        for results in benchmarks.values():
-            for series in results.series.values():
-                series.results.sort(key=lambda result: -result.time)
+            place = run.system, run.partition, run.benchmark
+            places.setdefault(place, BenchmarkResults()).add(run)
+    for results in places.values():
+        for series in results.series.values():
+            series.results.sort(key=lambda result: -result.time)
     return places

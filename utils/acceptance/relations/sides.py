@@ -330,11 +330,8 @@ def _nights(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
 
 def _runs(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
     """Return sessions by their runs, that which stored a session last at the end."""
-    found: dict[str, list[PastSession]] = {}
-    for session in sessions:
-        run = session.run or session.uuid
-        found[run] = [*found.pop(run, []), session]
-    return [*found.values()]
+    found = grouped(sessions, lambda session: session.run or session.uuid)
+    return sorted(found.values(), key=lambda run: run[-1].number)
 
 
 def _beginning(sessions: Iterable[PastSession], begin: str) -> dict[str, list[PastSession]]:

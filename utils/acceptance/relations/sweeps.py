@@ -5,7 +5,7 @@ A sweep is one benchmark at one number of ranks, in one place, of one session.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -147,11 +147,7 @@ def roughness(times: Mapping[int, float]) -> float | None:
     median of their absolute values, so that a few sizes at which the algorithm changes do not
     count. None below three of them.
     """
-    found = [
-        math.log(times[size // 2] * times[2 * size] / times[size] ** 2)
-        for size in times
-        if size % 2 == 0 and size // 2 in times and 2 * size in times
-    ]
+    found = [math.log(below * above / time**2) for _, below, time, above in _between(times)]
     if len(found) < LEAST_SIZES - 2:
         return None
     return MAD_TO_STD * median(map(abs, found)) / math.sqrt(6)
@@ -162,14 +158,18 @@ def jumps(times: Mapping[int, float]) -> dict[int, float]:
 
     Only sizes that stand above the larger one of them; a curve that grows has none.
     """
-    found = {}
-    for size in times:
-        if size % 2 or size // 2 not in times or 2 * size not in times:
-            continue
-        near = max(times[size // 2], times[2 * size])
-        if times[size] > near:
-            found[size] = math.log(times[size] / near)
-    return found
+    return {
+        size: math.log(time / max(below, above))
+        for size, below, time, above in _between(times)
+        if time > max(below, above)
+    }
+
+
+def _between(times: Mapping[int, float]) -> Iterator[tuple[int, float, float, float]]:
+    """Yield each size that has the half and the double of it beside it, and their three times."""
+    for size, time in times.items():
+        if size % 2 == 0 and size // 2 in times and 2 * size in times:
+            yield size, times[size // 2], time, times[2 * size]
 
 
 def deviation(values: Sequence[float]) -> float | None:
