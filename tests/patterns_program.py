@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from acceptance.suites import all_pairs
 from tests import needs
 from tests.places import PATIENCE, ROOT, WHEELS
 
@@ -81,3 +82,11 @@ def run(name, program, ranks, *options, **variables):
         timeout=300,
         check=False,
     )
+
+
+def whole(text, ranks=0):
+    """Return what `patterns all-pairs` has written; raise the fault where it is not complete."""
+    measured = all_pairs.read_so_far(text, ranks=ranks)
+    if measured.fault:
+        raise measured.fault
+    return measured

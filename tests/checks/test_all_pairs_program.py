@@ -10,10 +10,9 @@ import pytest
 
 from acceptance.core.pairs import INSIDE, UNITS
 from acceptance.nodes import culprits
-from acceptance.suites import all_pairs
 from tests import netns
 from tests.needs import skip_for
-from tests.patterns_program import MPIS, build, environment, run
+from tests.patterns_program import MPIS, build, environment, run, whole
 from tests.places import PATIENCE
 
 #: Short loops of small messages: nobody reads what they measured.
@@ -40,7 +39,7 @@ def measure(folder, program, tmp_path):
         variables["ASAN_OPTIONS"] = "detect_leaks=0"  # requests that are given up stay
         done = run(mpi, made, ranks, *options, **variables)
         assert path.exists(), done.stderr
-        return done, all_pairs.read(path.read_text(), ranks=nodes or ranks)
+        return done, whole(path.read_text(), ranks=nodes or ranks)
 
     return measure
 
@@ -234,7 +233,7 @@ def test_the_node_behind_a_shaped_link_is_found(folder, tmp_path):
             capture_output=True, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    matrix = all_pairs.read(values.read_text(), ranks=4).matrix
+    matrix = whole(values.read_text(), ranks=4).matrix
     assert matrix.nodes == names
     found = culprits.find(matrix)
     # On a busy machine another one may seem slow as well.

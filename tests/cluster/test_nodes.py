@@ -3,7 +3,6 @@
 import pytest
 
 from acceptance.nodes import FAILING
-from acceptance.suites import all_pairs
 from tests import patterns_program
 from tests import stored as results
 from tests.cluster.sites import SERIAL
@@ -73,7 +72,7 @@ def test_maintenance_measures_all_pairs_of_all_nodes(measured, program):
     assert "Steps: links, all_pairs." in words
     assert "benchmarked 4 of 4 nodes; links of 4 of 4 looked at; " in words
     (path,) = (measured.site.var / "output").rglob("AllPairs/all-pairs.txt")
-    seen = all_pairs.read(path.read_text(), ranks=4)
+    seen = patterns_program.whole(path.read_text(), ranks=4)
     assert seen.matrix.nodes == NAMES
     status, verdict = measured.site.gate()
     (entry,) = verdict["nodes"]["cluster:all"]["all_pairs"]

@@ -8,6 +8,7 @@ import pytest
 
 from acceptance.core.errors import ParseError
 from acceptance.suites import all_pairs
+from tests.patterns_program import whole
 
 JOB = {"type": "job", "version": "1.0", "ranks": 3, "bytes": 4194304, "timeout_s": 5,
        "limit_s": 600, "repetitions": [10, 1, 1], "schedule": "shifts", "rounds": 2,
@@ -49,7 +50,7 @@ CHOSEN = (
 
 
 def test_every_value_is_read_where_its_pair_is():
-    matrix = all_pairs.read(TEXT, ranks=3).matrix
+    matrix = whole(TEXT, ranks=3).matrix
     assert matrix.nodes == ("a", "b#1", "c")
     nan = np.nan
     expected = {
@@ -68,7 +69,7 @@ def test_every_value_is_read_where_its_pair_is():
 
 
 def test_chosen_pairs_are_those_of_their_line():
-    matrix = all_pairs.read(CHOSEN).matrix
+    matrix = whole(CHOSEN).matrix
     np.testing.assert_array_equal(matrix.rounds, [[0, 0, 1], [0, 0, 2], [1, 0, 0]])
     assert matrix.values["both"][1, 2] == 7
     assert matrix.values["both"][2, 0] == 30
@@ -77,7 +78,7 @@ def test_chosen_pairs_are_those_of_their_line():
 def test_a_killed_job_has_its_whole_rounds():
     cut = TEXT[: TEXT.index(',"both_MBps":[10')]
     with pytest.raises(ParseError, match="ends in the middle of a line"):
-        all_pairs.read(cut)
+        whole(cut)
     measured = all_pairs.read_so_far(cut)
     assert "middle of a line" in str(measured.fault)
     assert (measured.job.rounds, measured.left) == (2, 1)
@@ -88,12 +89,12 @@ def test_a_killed_job_has_its_whole_rounds():
 
 def test_whole_lines_without_an_end_are_no_complete_file():
     with pytest.raises(ParseError, match="ended before it had measured all"):
-        all_pairs.read(TEXT.removesuffix(END))
-    assert all_pairs.read(TEXT).left == 0
+        whole(TEXT.removesuffix(END))
+    assert whole(TEXT).left == 0
     unmeasured = TEXT.replace(text_of(FIRST).splitlines()[1] + "\n", "")
     with pytest.raises(ParseError, match="1 rounds and 0 left are not 2"):
-        all_pairs.read(unmeasured)
-    told = all_pairs.read(unmeasured.replace('"not_measured":0', '"not_measured":1'))
+        whole(unmeasured)
+    told = whole(unmeasured.replace('"not_measured":0', '"not_measured":1'))
     assert told.left == 1
 
 
@@ -138,12 +139,12 @@ FAULTS = [
 def test_what_is_not_consistent_is_refused(words, old, new):
     assert TEXT.count(old) == 1
     with pytest.raises(ParseError, match=re.escape(words)):
-        all_pairs.read(TEXT.replace(old, new))
+        whole(TEXT.replace(old, new))
 
 
 def test_another_number_of_ranks_is_refused():
     with pytest.raises(ParseError, match="3 ranks instead of 4"):
-        all_pairs.read(TEXT, ranks=4)
+        whole(TEXT, ranks=4)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +162,7 @@ def test_another_number_of_ranks_is_refused():
 def test_a_chosen_round_is_consistent(old, new, fault):
     assert CHOSEN.count(old) == 1
     with pytest.raises(ParseError, match=fault):
-        all_pairs.read(CHOSEN.replace(old, new))
+        whole(CHOSEN.replace(old, new))
 
 
 def test_no_pair_is_in_two_rounds():
@@ -169,7 +170,7 @@ def test_no_pair_is_in_two_rounds():
     for value in (5, 6, 7):
         again = again.replace(f"[null,{value},null]", f"[{value},null,null]")
     with pytest.raises(ParseError, match="a pair is in two rounds"):
-        all_pairs.read(again)
+        whole(again)
 
 
 INSIDE = (
@@ -185,7 +186,7 @@ INSIDE = (
 
 
 def test_what_nodes_measured_inside_is_apart_from_their_pairs():
-    matrix = all_pairs.read(INSIDE, ranks=3).matrix
+    matrix = whole(INSIDE, ranks=3).matrix
     inside = matrix.inside
     np.testing.assert_equal(inside.values["latency inside"], [0.5, np.nan, 0.25])
     np.testing.assert_equal(inside.values["both inside"], [5, np.nan, 6])
@@ -200,7 +201,7 @@ def test_what_nodes_measured_inside_is_apart_from_their_pairs():
 
 
 def test_a_file_that_lost_what_was_measured_inside_gives_no_metrics():
-    measured = all_pairs.read(TEXT)
+    measured = whole(TEXT)
     with pytest.raises(ValueError, match="nothing was measured inside of the nodes: latency ins"):
         all_pairs.metrics(measured.matrix)
 
@@ -221,4 +222,4 @@ def test_a_file_that_lost_what_was_measured_inside_gives_no_metrics():
 def test_what_is_not_consistent_inside_is_refused(old, new, fault):
     assert INSIDE.count(old) == 1
     with pytest.raises(ParseError, match=fault):
-        all_pairs.read(INSIDE.replace(old, new), ranks=3)
+        whole(INSIDE.replace(old, new), ranks=3)

@@ -230,14 +230,6 @@ class Measured:
     fault: ParseError | None = None
 
 
-def read(text: str, source: str = "all-pairs.txt", ranks: int = 0) -> Measured:
-    """Read a complete file; `ranks` (0: any) is how many it must be of. Raises ParseError."""
-    measured = read_so_far(text, source, ranks)
-    if measured.fault:
-        raise measured.fault
-    return measured
-
-
 def read_so_far(text: str, source: str = "all-pairs.txt", ranks: int = 0) -> Measured:
     """Read the whole rounds of a file up to its first fault: the job may have ended early.
 

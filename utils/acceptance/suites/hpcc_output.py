@@ -244,20 +244,20 @@ class Output(LineReader):
 
         A section that does not state a result, or not as HPCC prints it, contradicts it, too.
         """
-        lines = [line.text for line in self.sections[test]]
+        text = "\n".join(line.text for line in self.sections[test])
         templates = _SAID.get(test, [])
         if test == "MPIFFT":
             points = self.value(test, "MPIFFT_N")
             operations = 5e-9 * points * math.log2(max(1.0, points))
             templates = [*templates, f"Computing: <MPIFFT_Gflops:3:{operations!r}/>"]
         for template in templates:
-            figures = stated(template, "\n".join(lines))
+            *_, said = None, *_pattern(template).finditer(text)  # the last one
             for key, scale in _keys(template).items():
-                if key not in figures:
+                if said is None:
                     yield key, "the section does not state it as HPCC does"
-                elif not self._figure(test, key).agrees(figures[key][1], same=not scale):
-                    said = lines[figures[key][0]].strip()
-                    yield key, f"the section states something else: {said!r}"
+                elif not self._figure(test, key).agrees(_read(said[key], scale), same=not scale):
+                    line = text.splitlines()[text.count("\n", 0, said.start(key))].strip()
+                    yield key, f"the section states something else: {line!r}"
         for key in TESTS[test]:
             if key in _WORK:
                 yield from self._made(test, key)
@@ -299,25 +299,6 @@ _FORMS = {digits: rf"(?:0|[1-9]\d*)\.\d{{{digits}}}" for digits in "2369"} | {
 _FIELD = re.compile(r"<(?P<key>\w*):(?P<form>\w)(?::(?P<scale>[^>]+))?>")
 
 
-def stated(template: str, text: str) -> dict[str, tuple[int, Range]]:
-    """Return key -> the line, from 0 on, on which a template stands last, and its figure."""
-    matches = list(_pattern(template).finditer(text))
-    if not matches:
-        return {}
-    found = matches[-1]
-    return {
-        key: (text.count("\n", 0, found.start(key)), _scaled(fixed(found[key]), scale))
-        for key, scale in _keys(template).items()
-    }
-
-
-def _scaled(figure: Range, scale: str) -> Range:
-    """Return a number as the field of a template says: `1e3` times it, or `8/`, eight over it."""
-    return (
-        figure.under(float(scale[:-1])) if scale.endswith("/") else figure.times(float(scale or 1))
-    )
-
-
 def _keys(template: str) -> dict[str, str]:
     """Return the keys of the summary that a template states, and how its numbers are scaled."""
     fields = _FIELD.finditer(template)
@@ -335,12 +316,18 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(pattern + re.escape(template[end:]) + "$", re.MULTILINE | re.ASCII)
 
 
-def fixed(text: str) -> Range:
-    """Read a number that has all its decimals, as of `%.6f` and `%.3e`; `%d` is exact."""
+def _read(text: str, scale: str) -> Range:
+    """Read a number of a section, which has all its decimals: `%.6f`, `%.3e`; `%d` is exact.
+
+    It is scaled as the field of a template says: `1e3` times it, or `8/`, eight over it.
+    """
     mantissa, _, exponent = text.partition("e")
     decimals = len(mantissa.partition(".")[2])
     half = 0.5 * 10.0 ** (int(exponent or 0) - decimals) if decimals else 0.0
-    return Range.rounded(float(text), half)
+    figure = Range.rounded(float(text), half)
+    return (
+        figure.under(float(scale[:-1])) if scale.endswith("/") else figure.times(float(scale or 1))
+    )
 
 
 def general(text: str) -> Range:

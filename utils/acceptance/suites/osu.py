@@ -194,12 +194,6 @@ def parse(text: str, source: str = "stdout", processes: int = 0) -> Output:
     return reader.output()
 
 
-def _required(program: str) -> list[str]:
-    """Return the columns without which a table of this program says nothing."""
-    row = BENCHMARKS[program]
-    return ["size"] * row.sized + [column.name for column in row.columns]
-
-
 class _Reader(TableReader):
     """One reading of an output of OMB, and the table so far."""
 
@@ -264,7 +258,9 @@ class _Reader(TableReader):
             self.comments.add(stripped)
         # mbw_mr of 5.6 prints the header of another program before its own.
         elif stripped.startswith("#") and (program != "mbw_mr" or self.told):
-            self.read_header(table, stripped, _required(program))
+            row = BENCHMARKS[program]  # without its columns a table says nothing
+            names = ["size"] * row.sized + [column.name for column in row.columns]
+            self.read_header(table, stripped, names)
             if "size" in table.columns:
                 self.edges[0] = None
         elif table.columns:
