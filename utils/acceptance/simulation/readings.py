@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
-from acceptance.fabric import Facts, rates, topology
-from acceptance.fabric.counters import ERRORS
+from acceptance.fabric import ERRORS, Facts, rates, topology
 from acceptance.fabric.topology import Device, End, Link, Topology
 from acceptance.simulation.defects import Injected
 from acceptance.simulation.platform import Platform, Tree
