@@ -13,6 +13,7 @@ from acceptance.fabric import (
     topology,
     view,
 )
+from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.facts import FabricFault, Facts, facts_of, is_viewed, not_judged, not_viewed
 from acceptance.fabric.limits import Limit, latency_floor, limit
 from acceptance.fabric.node import Interface, NodeLinks, Port, Slot, slot_text

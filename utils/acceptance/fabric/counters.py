@@ -6,20 +6,23 @@ from acceptance.core.findings import Finding
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.node import Interface, Link, NodeLinks, Port, deviation, undeclared
 
-#: Counters of errors -> where InfiniBand lets them stop (IBTA, PortCounters; None: they do not).
+#: Counters of errors of Linux -> where InfiniBand lets them stop (IBTA, volume 1, PortCounters;
+#: None: they do not), and how ibqueryerrors calls them, if they are of a port.
 #: What a network interface dropped is none: it drops whatever nobody listens to.
-ERRORS: dict[str, int | None] = {
-    "symbol_error": 0xFFFF,
-    "link_error_recovery": 0xFF,
-    "link_downed": 0xFF,
-    "port_rcv_errors": 0xFFFF,
-    "local_link_integrity_errors": 0xF,
-    "excessive_buffer_overrun_errors": 0xF,
-    "port_xmit_discards": 0xFFFF,
-    "carrier_changes": None,
-    "rx_errors": None,
-    "tx_errors": None,
+ERRORS: dict[str, tuple[int | None, str]] = {
+    "symbol_error": (0xFFFF, "SymbolErrorCounter"),
+    "port_rcv_errors": (0xFFFF, "PortRcvErrors"),
+    "link_error_recovery": (0xFF, "LinkErrorRecoveryCounter"),
+    "link_downed": (0xFF, "LinkDownedCounter"),
+    "local_link_integrity_errors": (0xF, "LocalLinkIntegrityErrors"),
+    "excessive_buffer_overrun_errors": (0xF, "ExcessiveBufferOverrunErrors"),
+    "port_xmit_discards": (0xFFFF, "PortXmitDiscards"),
+    "carrier_changes": (None, ""),
+    "rx_errors": (None, ""),
+    "tx_errors": (None, ""),
 }
+#: Those of a port, by their name in ibqueryerrors.
+HIGHEST = {name: highest for highest, name in ERRORS.values() if name and highest}
 
 #: What is expected of a counter that has grown.
 GROWN = "no more"
@@ -55,7 +58,7 @@ def _growth(node: str, device: str, old: dict[str, int], new: dict[str, int]) ->
     if reset:
         found = f"went back ({', '.join(reset)}): reset in between"
         yield deviation(node, device, "counters", found, "counters that only grow", "link-reset")
-    for key, highest in ERRORS.items():
+    for key, (highest, _) in ERRORS.items():
         if key in old and key not in new:
             yield deviation(node, device, key, "is no longer reported", "a number", "link-missing")
         elif key in old and new[key] > old[key]:

@@ -37,6 +37,7 @@ from pathlib import Path
 
 from acceptance.core.errors import ParseError
 from acceptance.fabric import lldp
+from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.node import NO_GUID, Adapter, Interface, NodeLinks, Port, Slot, guid_text
 from acceptance.fabric.rates import Rate
 
@@ -78,8 +79,15 @@ def parse_all(text: str, source: str = "stdout") -> list[NodeLinks]:
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         try:
-            if line.strip():
-                _read(readers, line)
+            if not line.strip():
+                continue
+            if not (match := _NODE.match(line)):
+                raise ValueError("this is no line of link.sh")
+            node, kind, rest = match.groups()
+            if (kind == "link") == (node in readers):
+                missing = "has not begun: its line `link` is missing"
+                raise ValueError(f"{node} {'begins twice' if kind == 'link' else missing}")
+            readers.setdefault(node, _Reader(node)).read(kind, rest)
         except ValueError as error:
             raise ParseError(source, str(error), number=number, line=line) from None
     if not readers:
@@ -90,20 +98,6 @@ def parse_all(text: str, source: str = "stdout") -> list[NodeLinks]:
     if not text.endswith("\n"):
         raise ParseError(source, "the output ends in the middle of a line", number=len(lines))
     return [reader.node for reader in readers.values()]
-
-
-def _read(readers: dict[str, "_Reader"], line: str) -> None:
-    """Give a line to the reader of its node; raises ValueError for a line that cannot be."""
-    if not (match := _NODE.match(line)):
-        raise ValueError("this is no line of link.sh")
-    node, kind = match["node"], match["kind"]
-    if kind == "link":
-        if node in readers:
-            raise ValueError(f"{node} begins twice")
-        readers[node] = _Reader(node)
-    elif node not in readers:
-        raise ValueError(f"{node} has not begun: its line `link` is missing")
-    readers[node].read(kind, match["rest"])
 
 
 def _matched(pattern: re.Pattern[str], text: str, what: str) -> re.Match[str]:
@@ -186,12 +180,10 @@ _FIELDS: dict[str, dict[str, tuple[str, Callable[[str], object]]]] = {
 
 #: Kind of line -> the counters.
 _COUNTERS = {
-    "port": (
-        "symbol_error link_error_recovery link_downed port_rcv_errors local_link_integrity_errors "
-        "excessive_buffer_overrun_errors port_xmit_discards port_xmit_data port_rcv_data"
-    ).split(),
+    "port": (*(key for key, (_, of_port) in ERRORS.items() if of_port),
+             "port_xmit_data", "port_rcv_data"),
     "net": ("carrier_changes rx_bytes tx_bytes rx_errors tx_errors rx_dropped tx_dropped").split(),
-}
+}  # fmt: skip
 
 
 class _Reader:

@@ -57,11 +57,30 @@ def implausible(
     layout: Layout,
 ) -> list[str]:
     """Return what between nodes cannot be true, a line a quantity with its worst metric."""
-    found = [
-        _too_fast(benchmark, measurements, facts, layout),
-        _too_soon(benchmark, measurements, facts, layout),
-    ]
-    return [line for line in found if line]
+    bound, over, under = limit(facts).least, [], []
+    for name, (value, unit) in measurements.items():
+        links = _links(benchmark, name, layout)
+        if bound and links and unit in UNITS:
+            most = links * bound.value / UNITS[unit]
+            if exceeds(value, most):
+                ways = "" if links == 1 else f"{links:g} x "
+                told = f"carries at most {most:.5g} ({ways}{bound.formula})"
+                over.append((value / most, name, f"{value:g} {unit}", told))
+        size = _size(benchmark, name, layout)
+        if size and unit == "us":
+            floor = latency_floor(facts, size)
+            if value < floor / (1 + SLACK):
+                under.append((floor / value, name, f"{value:g}", f"{floor:.4g}"))
+    lines = []
+    if over:
+        _, name, value_text, told = max(over)
+        more = f" ({len(over)} metrics)" if len(over) > 1 else ""
+        lines.append(f"{name} is {value_text}{more}, {facts.text} {told}")
+    if under:
+        _, name, value_text, told = max(under)
+        no_less = f"no message of its size takes less than {told}"
+        lines.append(f"{name} is {value_text} us, over {facts.text} {no_less}")
+    return [f"implausible: {line}: not measured over this fabric" for line in lines]
 
 
 def _of_pairs(name: str, prefix: str, layout: Layout) -> bool:
@@ -73,59 +92,21 @@ def _of_pairs(name: str, prefix: str, layout: Layout) -> bool:
     return bool(prefix) and name.startswith(prefix) and distance >= layout.per_node
 
 
-def _too_fast(
-    benchmark: Benchmark,
-    measurements: Mapping[str, tuple[float, str]],
-    facts: Facts,
-    layout: Layout,
-) -> str:
-    bound, pairs = limit(facts).least, layout.processes // 2
-    if bound is None:
-        return ""
-    of_all = factor(benchmark, layout.nodes, layout.mapping, pairs)
-    over = []
-    for name, (value, unit) in measurements.items():
-        links = of_all if read_metric(name)[0] in METRICS else None
-        if _of_pairs(name, benchmark.pair_bandwidth, layout):
-            links = 1
-        if links is not None and unit in UNITS:
-            most = links * bound.value / UNITS[unit]
-            if exceeds(value, most):
-                over.append((value / most, name, value, most, unit, links))
-    if not over:
-        return ""
-    _, name, value, most, unit, links = max(over)
-    more = f" ({len(over)} metrics)" if len(over) > 1 else ""
-    ways = "" if links == 1 else f"{links:g} x "
-    return (
-        f"implausible: {name} is {value:g} {unit}{more}, {facts.text} carries at most {most:.5g} "
-        f"({ways}{bound.formula}): not measured over this fabric"
-    )
+def _links(benchmark: Benchmark, name: str, layout: Layout) -> float | None:
+    """Return how many links a metric may add up to; None: it is no bandwidth between nodes."""
+    if _of_pairs(name, benchmark.pair_bandwidth, layout):
+        return 1
+    if read_metric(name)[0] not in METRICS:
+        return None
+    return factor(benchmark, layout.nodes, layout.mapping, layout.processes // 2)
 
 
-def _too_soon(
-    benchmark: Benchmark,
-    measurements: Mapping[str, tuple[float, str]],
-    facts: Facts,
-    layout: Layout,
-) -> str:
-    under = []
-    for name, (value, unit) in measurements.items():
-        stem, size = split_metric(name)
-        size = size if stem == "latency" and benchmark.one_message else None
-        if _of_pairs(name, benchmark.pair_latency, layout):
-            size = benchmark.pair_size or split_metric(name)[1]
-        if size and unit == "us":
-            floor = latency_floor(facts, size)
-            if value < floor / (1 + SLACK):
-                under.append((floor / value, name, value, floor))
-    if not under:
-        return ""
-    _, name, value, floor = max(under)
-    return (
-        f"implausible: {name} is {value:g} us, over {facts.text} no message of its size takes less "
-        f"than {floor:.4g}: not measured over this fabric"
-    )
+def _size(benchmark: Benchmark, name: str, layout: Layout) -> int | None:
+    """Return the bytes of the message that a metric timed; None: it is no time of one message."""
+    stem, size = split_metric(name)
+    if _of_pairs(name, benchmark.pair_latency, layout):
+        return benchmark.pair_size or size
+    return size if stem == "latency" and benchmark.one_message else None
 
 
 def slower_link(

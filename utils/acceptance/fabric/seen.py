@@ -111,7 +111,7 @@ class Seen:
     @property
     def unread(self) -> list[str]:
         """Return the faults because of which something was not looked at."""
-        return [str(fault) for _, fault in _faults(self.readings) if fault.kind != _HARMLESS]
+        return [str(fault) for fault in _faults(self.readings) if fault.kind != _HARMLESS]
 
     @property
     def failing(self) -> list[Finding]:
@@ -119,19 +119,15 @@ class Seen:
         return [each for each in self.deviations if each.fails]
 
 
-def _faults(readings: Iterable[Reading]) -> Iterator[tuple[Reading, ReadingFault]]:
-    return ((reading, fault) for reading in readings for fault in reading.faults)
-
-
-def _told(reading: Reading, fault: ReadingFault) -> str:
-    return f"from {reading.asked}: {fault}" if reading.asked else str(fault)
+def _faults(readings: Iterable[Reading]) -> list[ReadingFault]:
+    return [fault for reading in readings for fault in reading.faults]
 
 
 def not_looked(readings: Sequence[Reading]) -> str:
     """Return why the fabrics were not looked at; empty: they were, but for counters and routes."""
     why = [
-        _told(reading, fault)
-        for reading, fault in _faults(readings)
+        str(fault)
+        for fault in _faults(readings)
         if fault.kind != _HARMLESS and fault.program not in (_ROUTES, _COUNTERS)
     ]
     return "; ".join(why) if readings else "no adapter to look from"
@@ -139,11 +135,13 @@ def not_looked(readings: Sequence[Reading]) -> str:
 
 def notes(readings: Sequence[Reading]) -> Iterator[Finding]:
     """Yield what else was not read of fabrics that were looked at."""
-    for reading, fault in _faults(readings):
-        kind, place = view.kinds.NOT_JUDGED, fault.program or "names"
-        if fault.program == _COUNTERS:
-            kind, place = (view.kinds.NOT_LOOKED if reading.counters is None else kind), "counters"
-        yield view.kinds.observation(kind, place, found=_told(reading, fault))
+    for reading in readings:
+        for fault in reading.faults:
+            kind, place = view.kinds.NOT_JUDGED, fault.program or "names"
+            if fault.program == _COUNTERS:
+                place = "counters"
+                kind = view.kinds.NOT_LOOKED if reading.counters is None else kind
+            yield view.kinds.observation(kind, place, found=str(fault))
 
 
 def counts(readings: Iterable[Reading]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
-from acceptance.fabric import Facts, rates, topology
+from acceptance.fabric import ERRORS, Facts, rates, topology
 from acceptance.fabric.topology import Device, End, Link, Topology
 from acceptance.simulation.defects import Injected
 from acceptance.simulation.platform import Platform, Tree
@@ -78,8 +78,6 @@ def _slot(facts: Facts, when: str) -> dict[str, object]:
 _HOST, _LEAF, _SPINE = 0x0200_0000_0001_0000, 0x0200_0000_0010_0000, 0x0200_0000_0020_0000
 #: The switch of a platform without a tree.
 _ONE_SWITCH = "switch0"
-#: Counters of Linux -> their names in ibqueryerrors.
-_COUNTERS_TOLD = {"symbol_error": "SymbolErrorCounter"}
 _VERSION = "simulated: by no infiniband-diags"
 
 
@@ -182,7 +180,7 @@ def _ibqueryerrors(fabric: Topology, fault: Injected | None) -> Iterator[str]:
         if fault and fault.fault.counters and device.name.split()[0] == fault.place:
             bad += 1
             values = fault.fault.counters.items()
-            told = "".join(f" [{_COUNTERS_TOLD[name]} == {value}]" for name, value in values)
+            told = "".join(f" [{ERRORS[name][1]} == {value}]" for name, value in values)
             yield f'Errors for {guid} "{device.name}"'
             yield f"   GUID {guid} port 1:{told} "
     yield f"## Summary: {len(fabric.devices)} nodes checked, {bad} bad nodes found"

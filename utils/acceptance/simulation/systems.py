@@ -131,22 +131,18 @@ def fat_tree() -> Configured:
     if len(words) != 3 or not all(word.strip().isdecimal() for word in words):
         raise ExtrasFault(f"{SIZE}={size}: has to be nodes,nodes of a leaf,spines, as 16,4,4")
     nodes, leaf, spines = map(int, words)
+    fabric = {
+        "technology": "infiniband",
+        "rate": "HDR",
+        "lanes": 4,
+        "pcie": "4.0",
+        "pcie_lanes": 16,
+    }
     part = {
         "name": "hdr",
         "descr": f"fat tree of {nodes} nodes, {leaf} a leaf, {spines} spines, InfiniBand HDR",
         "processor": {"num_cpus": 1, "num_cpus_per_core": 1, "num_cpus_per_socket": 1},
-        "extras": {
-            "nodes": nodes,
-            "cores": 1,
-            "memory": 256 * 10**9,
-            "fabric": {
-                "technology": "infiniband",
-                "rate": "HDR",
-                "lanes": 4,
-                "pcie": "4.0",
-                "pcie_lanes": 16,
-            },
-        },
+        "extras": {"nodes": nodes, "cores": 1, "memory": 256 * 10**9, "fabric": fabric},
     }
     parts = [_simulated_part(part, {"of": "fattree", "leaf": leaf, "spines": spines})]
     return _system("fattree", "simulated: a fat tree that nobody has", parts), _environments()

@@ -127,15 +127,20 @@ Parsed = TypeVar("Parsed")
 
 @dataclass(frozen=True)
 class ReadingFault:
-    """Something that was not read, or does not fit: a stable word, the program, and a line."""
+    """Something that was not read, or does not fit: a stable word, the program, and a line.
+
+    `asked` is the adapter and port that it was looked from, if any was named.
+    """
 
     kind: Kind
     program: str
     text: str
+    asked: str = ""
 
     def __str__(self) -> str:
         """Write the line."""
-        return f"{self.program}: {self.text}" if self.program else self.text
+        words = (f"from {self.asked}" if self.asked else "", self.program, self.text)
+        return ": ".join(filter(None, words))
 
 
 @dataclass(frozen=True)
@@ -297,7 +302,8 @@ class _Folder:
             self._fault(kind, program, shortened(troubles, 3))
 
     def _fault(self, kind: Kind, program: str, text: str) -> None:
-        self.faults.append(ReadingFault(kind, program, text.rstrip("; ")))
+        asked = self._text("asked").strip()
+        self.faults.append(ReadingFault(kind, program, text.rstrip("; "), asked))
 
     def _text(self, name: str) -> str:
         try:

@@ -158,12 +158,16 @@ def structure(topology: Topology) -> Structure:
         elif level > 0:
             sideways.append(link)
     leaves = [guid for guid in topology.switches if levels.get(guid) == 1]
-    usual = _usual(topology, {guid: len(up[guid]) for guid in leaves})
+    # Leaves that are built alike have ports, vendor and device number in common.
+    build = {guid: (topology.devices[guid].ports, topology.devices[guid].model) for guid in leaves}
+    count: dict[tuple[int, str], Counter[int]] = defaultdict(Counter)
+    for guid in leaves:
+        count[build[guid]][len(up[guid])] += 1
     critical, bridges = _single_points(topology)
     return Structure(
         tuple(
             Leaf(guid, len(down[guid]), len(up[guid]), sum(down[guid]), sum(up[guid]),
-                 usual[_build(topology, guid)])
+                 _usual(count[build[guid]]))
             for guid in leaves
         ),
         tuple(gbps[level] for level in range(max(gbps, default=-1) + 1)),
@@ -175,18 +179,9 @@ def structure(topology: Topology) -> Structure:
     )  # fmt: skip
 
 
-def _usual(topology: Topology, uplinks: dict[str, int]) -> dict[tuple[int, str], int]:
-    """Return build of leaves -> the number of uplinks that most of them have, of two the higher."""
-    counts: dict[tuple[int, str], Counter[int]] = defaultdict(Counter)
-    for guid, number in uplinks.items():
-        counts[_build(topology, guid)][number] += 1
-    return {build: max(count, key=lambda number: (count[number], number))
-            for build, count in counts.items()}  # fmt: skip
-
-
-def _build(topology: Topology, guid: str) -> tuple[int, str]:
-    """Return what leaves have in common that are built alike: ports, vendor and device number."""
-    return topology.devices[guid].ports, topology.devices[guid].model
+def _usual(count: Counter[int]) -> int:
+    """Return the number that is counted most often, of two the higher one."""
+    return max(count, key=lambda number: (count[number], number))
 
 
 def _single_points(topology: Topology) -> tuple[tuple[str, ...], tuple[Link, ...]]:

@@ -21,7 +21,8 @@ from msgspec import Struct
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
-from acceptance.core.text import plural
+from acceptance.core.text import plural, shortened
+from acceptance.fabric.counters import HIGHEST
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.topology import End, Link, Topology
 from acceptance.fabric.view import kinds
@@ -42,20 +43,10 @@ _LIMITS = {
     "ExcessiveBufferOverrunErrors": (0, 0),
     "PortXmitDiscards": (100, 100),
 }
-#: Where counters stop (InfiniBand Architecture Specification, volume 1, PortCounters).
-_HIGHEST = {
-    "SymbolErrorCounter": 0xFFFF,
-    "PortRcvErrors": 0xFFFF,
-    "LinkErrorRecoveryCounter": 0xFF,
-    "LinkDownedCounter": 0xFF,
-    "LocalLinkIntegrityErrors": 0xF,
-    "ExcessiveBufferOverrunErrors": 0xF,
-    "PortXmitDiscards": 0xFFFF,
-}
 #: How long packets waited for room, in ticks: congestion, no error.
 WAITED = "PortXmitWait"
 #: The counters that are kept for the next reading.
-COUNTERS = (*_HIGHEST, WAITED)
+COUNTERS = (*HIGHEST, WAITED)
 #: Ports that are named one by one, of those whose counters only stand.
 _SHOWN = 10
 
@@ -84,7 +75,7 @@ class _Growth:
 
     @property
     def full(self) -> bool:
-        return self.value == _HIGHEST.get(self.name)
+        return self.value == HIGHEST.get(self.name)
 
     @property
     def rising(self) -> str:
@@ -141,7 +132,7 @@ def errors(
         of_host = not all(topology.is_switch(each.guid) for each in link.ends)
         waited = _Growth(WAITED, was.get(WAITED, 0), value.get(WAITED, 0)).grown
         waits |= {end: waited} if waited else {}
-        growths = [_Growth(name, was.get(name, 0), value.get(name, 0)) for name in _HIGHEST]
+        growths = [_Growth(name, was.get(name, 0), value.get(name, 0)) for name in HIGHEST]
         resets += [topology.name(end)] * any(each.reset for each in growths)
         limits = {each.name: limit(each.name, link, hours, of_host=of_host) for each in growths}
         if rising := [each for each in growths if each.grown > limits[each.name][0]]:
@@ -151,11 +142,10 @@ def errors(
             standing.append((end, stands))
     yield from _standing(topology, standing)
     if resets:
-        more = f" and {len(resets) - _SHOWN} more" if len(resets) > _SHOWN else ""
         yield kinds.observation(
             kinds.RESET, "counters",
             found=f"{plural(len(resets), 'port')} count anew since the last reading (reset, or "
-            f"the device restarted): {', '.join(resets[:_SHOWN])}{more}",
+            f"the device restarted): {shortened(resets, _SHOWN)}",
         )  # fmt: skip
     if waits:  # the longest, as a fact: ticks differ between makers
         most = max(sorted(waits), key=lambda end: waits[end])
