@@ -315,7 +315,7 @@ def _moved(
     recent = progress.recent(series)
     for one in series:
         newest = recent[id(one)]
-        values = np.log(newest.values[-NIGHT_WINDOW - 1 :])
+        values = newest.logs[-NIGHT_WINDOW - 1 :]
         if newest.sessions[-1] < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
             continue
         usual, spread = middle_and_spread(values[:-1])
@@ -328,6 +328,6 @@ def _moved(
                 session,
                 float(progress.series["last"][progress.slots[id(one)]]),
                 before=float(np.exp(usual)),
-                after=float(newest.values[-1]),
+                after=float(np.exp(values[-1])),
                 confidence=round(confidence, 4),
             )
