@@ -20,6 +20,7 @@ from acceptance.regressions.history.series import (
     code_of_nodes,
 )
 from acceptance.regressions.judge import judge
+from acceptance.regressions.progress import records
 from tests.bench.detection import FAMILIES, series
 from tests.made import FIRST, NIGHT
 
@@ -163,7 +164,7 @@ class _Adding:
 def known(progress):
     """Return all that is known, by series, whatever their order is."""
     order = np.argsort(progress.series["name"])
-    records = [each for _, each in progress.kept.blocks()]
+    blocks = [progress.kept.block(at) for at in range(0, len(progress.series), records.BLOCK)]
     nights = {
         name: (
             one.table.tobytes(),
@@ -175,16 +176,16 @@ def known(progress):
     names = progress.series["name"].tolist()
     families = sorted(
         ([names[slot] for slot in members], node or (), state.tobytes())
-        for block in progress.kept.families
+        for number, block in enumerate(progress.kept.families)
         for members, node, state in zip(
-            block.members, block.nodes, progress.kept.states(block), strict=True
+            block.members, block.nodes, progress.kept.states(number), strict=True
         )
     )
     return {
         "seen": progress.kept.seen,
         "counts": progress.kept.counts,
         "series": progress.series[order].tobytes(),
-        "records": np.concatenate(records)[order].tobytes() if records else b"",
+        "records": np.concatenate(blocks)[order].tobytes() if blocks else b"",
         "found": [progress.found[slot] for slot in order],
         "nights": nights,
         "families": families,

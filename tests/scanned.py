@@ -5,7 +5,7 @@ import numpy as np
 from acceptance.detection.changepoint import go_on, told
 from acceptance.detection.constants import DEFAULT_THRESHOLD, SMALLEST
 from acceptance.detection.node_sets import Before
-from acceptance.detection.node_sets import comparable as comparable_groups
+from acceptance.detection.node_sets import comparable as comparable_series
 from acceptance.detection.state import State
 
 
@@ -43,9 +43,15 @@ def copy(state):
 
 
 def comparable(logs, sets, before=None):
-    """Make samples of one group of series comparable: `logs` (n, m), `sets` (n,)."""
+    """Make samples of series comparable that had the same sets: `logs` (n, m), `sets` (n,).
+
+    `before` are how many were before, and of some of them what `Before` has.
+    """
+    count = logs.shape[1]
+    lengths = np.full(count, len(logs))
+    sets = np.repeat(np.asarray(sets)[:, None], count, axis=1)
     if before is not None:
-        before = Before(
-            before.count, before.logs[:, None], before.sets[:, None], before.same[:, None]
-        )
-    return comparable_groups(logs[:, None], sets[:, None], before)[:, 0]
+        number, past, names, same = before
+        names = np.repeat(np.asarray(names)[:, None], count, axis=1)
+        before = Before(np.full(count, number), past, names, same)
+    return comparable_series(logs, sets, lengths, before)

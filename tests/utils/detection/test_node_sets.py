@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from acceptance.detection.constants import SET_WINDOW, SUSPICIOUS
-from acceptance.detection.node_sets import HELD_OF_SETS, Before
+from acceptance.detection.node_sets import HELD_OF_SETS
 from tests import scanned
 from tests.scanned import comparable
 
@@ -121,7 +121,7 @@ def test_going_on_is_as_from_the_beginning(kinds):
         part = slice(first, first + rng.choice([1, 1, 4, 40]))
         held = slice(max(0, first - HELD_OF_SETS), first)
         same = np.vstack([logs[:0], *rows])[max(0, first - SET_WINDOW) :]
-        before = Before(first, logs[held].astype(np.float32), sets[held], same)
+        before = (first, logs[held].astype(np.float32), sets[held], same)
         rows.append(comparable(logs[part], sets[part], before))
         first = part.stop
     assert (np.vstack(rows) == whole).all()

@@ -173,9 +173,10 @@ def test_a_bit_of_the_file_changes_nothing_or_is_told(place):
             place.write_bytes(good[:at] + bytes([good[at] ^ 1 << bit]) + good[at + 1 :])
             try:
                 kept = records.Kept.read(place, version)
-                blocks = {f"records{begin}": block for begin, block in kept.blocks()}
-                for block in kept.families:
-                    blocks[f"states{block.number}"] = kept.states(block)
+                begins = range(0, len(kept.series), records.BLOCK)
+                blocks = {f"records{begin}": kept.block(begin) for begin in begins}
+                for number in range(len(kept.families)):
+                    blocks[f"states{number}"] = kept.states(number)
             except records.DamagedError:
                 told += 1
             else:

@@ -237,9 +237,9 @@ RECENT = 10 * 86400.0
 VANISHED_BEFORE = 3
 #: Sessions after which what vanished is how things are, and no alert any more. [chosen] a week.
 VANISHED_FORGOTTEN = 7
-#: Samples of a history that are read at once, how many such blocks stay, and so few that all are
-#: read together; samples whose times are held. [chosen]
-READ_BLOCK, READ_BLOCKS, READ_FEW, TIMES_HELD = 400_000, 4, 20_000, 20
+#: Samples of a history that are read at once, and how many such blocks stay; samples whose times
+#: are held. [chosen]
+READ_BLOCK, READ_BLOCKS, TIMES_HELD = 400_000, 4, 20
 #: Seconds that a session may end before the one that was stored before it. [chosen] sessions run
 #: side by side, and wait for each other when they are stored.
 CLOCK_SLACK = 3600.0

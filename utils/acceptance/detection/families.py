@@ -154,14 +154,18 @@ def pooled(values: Floats, centre: Floats, half: Floats) -> Floats:
     off = np.clip(values - centre, -half, half) / half
     there = np.isfinite(off)
     off, weight = np.where(there, off, 0.0), np.where(there, 1 / half, 0.0)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(_pool_sums(off) / _pool_sums(weight), np.float64)
+
+
+def _pool_sums(values: Floats) -> Floats:
+    """Return the sums over all members (the last axis), their first half and their last half."""
     members = values.shape[-1]
-    total, weights = np.zeros((2, *values.shape[:-1], POOLS))
+    total = np.zeros((*values.shape[:-1], POOLS))
     for member in range(members):
         for pool in (0, 1 if 2 * member < members else 2):
-            total[..., pool] += off[..., member]
-            weights[..., pool] += weight[..., member]
-    with np.errstate(invalid="ignore"):
-        return np.asarray(total / weights, np.float64)
+            total[..., pool] += values[..., member]
+    return total
 
 
 def cell(deviations: Floats) -> Ints:
@@ -275,14 +279,9 @@ def _independent(state: Records, values: Floats, kept: Flags) -> Flags:
     own = kept[..., :1] & np.isfinite(off)
     count = np.maximum(own.sum(axis=0), 1)
     off = np.where(own, off - np.where(own, off, 0.0).sum(axis=0) / count, 0.0)
-    total = np.zeros((*off.shape[:2], POOLS))
-    scatter = np.zeros(total.shape[1:])
+    scatter = _pool_sums((off**2).sum(axis=0))
+    ratio = (_pool_sums(off) ** 2).sum(axis=0) / np.maximum(scatter, 1e-9)
     members = off.shape[2]
-    for member in range(members):
-        for pool in (0, 1 if 2 * member < members else 2):
-            total[..., pool] += off[..., member]
-            scatter[..., pool] += (off[..., member] ** 2).sum(axis=0)
-    ratio = (total**2).sum(axis=0) / np.maximum(scatter, 1e-9)
     limit = np.minimum(FAMILY_INDEPENDENT, 4 * np.sqrt(2 / count.max(axis=1)))[:, None]
     many = np.array([members, -(-members // 2), members // 2]) >= POOL_MANY
     return np.asarray(many & (ratio <= 1 + limit))

@@ -20,6 +20,7 @@ bit of them: each series counts alone.
 """
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -196,54 +197,84 @@ def _medians(values: Floats, group: Ints, number: Ints) -> Floats:
 HELD_OF_SETS = SET_PAST + 9
 
 
-@dataclass(frozen=True)
-class Before:
-    """What was measured before: `count` samples of series, of which the newest are held.
+class Before(NamedTuple):
+    """What was measured before of m series: `count` (m,) samples, of which the newest are held.
 
-    Of g groups of m series `logs` (up to `HELD_OF_SETS`, g, m) are as measured, of single
-    precision, `sets` (as many, g) name their sets, `same` (up to `SET_WINDOW`, g, m) are the newest
-    ones made comparable.
+    Of these `logs` (up to `HELD_OF_SETS`, m) are as measured, of single precision, `sets` (as many,
+    m) name their sets, `same` (up to `SET_WINDOW`, m) are the newest ones made comparable. The
+    newest is the last row.
     """
 
-    count: int
+    counts: Ints
     logs: NDArray[np.float32]
     sets: Codes
     same: Floats
 
 
-def comparable(logs: Floats, sets: Codes, before: Before | None = None) -> Floats:
-    """Return samples as if all were of one set of nodes, of g groups of as many series.
+def comparable(logs: Floats, sets: Codes, lengths: Ints, before: Before | None = None) -> Floats:
+    """Return samples as if all were of one set of nodes, of m series.
 
-    `logs` is (n, g, m), `sets` (n, g) names. The m series of a group were measured by the same n
-    cases, the oldest first, after those of `before`. Where the sets of a series show no
-    differences, none repeats, or there is but one, its samples are what they were. Each series
-    counts alone, to the last bit.
+    `logs` and `sets`, names, are (n, m): of each series its `lengths` (m,) samples, the oldest
+    first, after those of `before`. Where the sets of a series show no differences, none repeats, or
+    there is but one, its samples are what they were. Each series counts alone, to the last bit.
     """
     if before is None:
-        none = np.empty((0, *logs.shape[1:]))
-        before = Before(0, none.astype(np.float32), none[:, :, 0].astype(sets.dtype), none)
-    names = np.concatenate([before.sets, sets])
-    if not len(names) or (names == names[0]).all():
-        return np.array(logs)
-    held = _rows(before.logs, logs.astype(np.float32))
-    same = _rows(before.same, logs)
+        none = np.empty((0, len(lengths)))
+        counts = np.zeros(len(lengths), np.intp)
+        before = Before(counts, none.astype(np.float32), none.astype(sets.dtype), none)
+    same = np.array(logs)
+    # The metrics of a case were measured by the same jobs, most of them: they stand together.
+    groups: dict[tuple[int, int, bytes, bytes], list[int]] = {}
+    for column in np.flatnonzero(lengths).tolist():
+        length, count = int(lengths[column]), int(before.counts[column])
+        old, new = _newest(before.sets, count)[:, column], sets[:length, column]
+        if (old != new[0]).any() or (new != new[0]).any():
+            groups.setdefault((count, length, old.tobytes(), new.tobytes()), []).append(column)
+    # Groups of as many samples and series go through their steps together.
+    alike: dict[tuple[int, int, int], list[list[int]]] = {}
+    for (count, length, _, _), members in groups.items():
+        alike.setdefault((count, length, len(members)), []).append(members)
+    for (count, length, _), several in alike.items():
+        columns, first = np.array(several), np.array([members[0] for members in several])
+        past = _newest(before.logs, count)[:, columns]
+        names = np.concatenate([_newest(before.sets, count)[:, first], sets[:length, first]])
+        newest = _newest(before.same, count)[:, columns]
+        same[:length, columns] = _of_groups(logs[:length, columns], names, count, past, newest)
+    return same
+
+
+def _newest(held: NDArray[Any], count: int) -> NDArray[Any]:
+    """Return the rows that are of samples, where there were so many."""
+    return held[len(held) - min(count, len(held)) :]
+
+
+def _of_groups(
+    logs: Floats, names: Codes, count: int, past: NDArray[np.float32], newest: Floats
+) -> Floats:
+    """Return samples (n, g, m) of g groups of m series, each of the same sets, as if of one set.
+
+    There were `count` before them, of which `past` and `newest` are held; `names` (past ones and n,
+    g) are of the sets.
+    """
+    held = _rows(past, logs.astype(np.float32))
+    same = _rows(newest, logs)
     effects: _Effects | None = None
     learnt = -1
     for row in range(len(logs)):
-        now = before.count + row
+        now = count + row
         if now < SET_FEWEST:
             continue
         each = 1 if now <= LEARN_EACH else 5 if now <= LEARN_FIFTH else 10
         if learnt != now - now % each:
             learnt = now - now % each
-            end = len(before.logs) + row - now % each
+            end = len(past) + row - now % each
             part = slice(max(0, end - SET_PAST), end)
             effects = _Effects.learnt(held[part], names[part])
         if effects is not None:
-            at = len(before.same) + row
+            at = len(newest) + row
             level = same[max(0, at - SET_WINDOW) : at].mean(axis=0)
-            effects.take_off(same[at], names[len(before.logs) + row], level)
-    return np.asarray(same[len(before.same) :, :, :-1].copy(), np.float64)
+            effects.take_off(same[at], names[len(past) + row], level)
+    return np.asarray(same[len(newest) :, :, :-1], np.float64)
 
 
 def _rows(before: NDArray[np.floating], new: NDArray[np.floating]) -> Floats:

@@ -2,14 +2,15 @@
 
 import hashlib
 import math
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from acceptance.core.findings import SHARED, observations
 from acceptance.core.words import SIMULATED, better, is_measured
@@ -72,51 +73,27 @@ def hash_of(*words: object) -> int:
     return int.from_bytes(made, "little", signed=True) or 1
 
 
-@dataclass(slots=True)
-class _Layout:
-    """What a case measured last: its metrics, in which units, their series and directions."""
+class _Run(NamedTuple):
+    """A run of a case in the session `number`; of each metric its series, way and value."""
 
-    metrics: tuple[str, ...] = ()
-    units: list[str] = field(default_factory=list)
-    series: "array[int]" = field(default_factory=lambda: array("q"))
-    ways: "array[int]" = field(default_factory=lambda: array("b"))
+    number: int
+    run: int
+    kind: int
+    case_id: int
+    measured: list[tuple[int, int, float]]
 
 
-class _Numbers:
-    """The rows of the metrics of a session, as columns."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.run, self.first, self.kind = array("i"), array("b"), array("b")
-        self.case_id, self.series = array("q"), array("q")
-        self.direction, self.value = array("b"), array("d")
-
-    def add(
-        self,
-        run: int,
-        first: int,
-        kind: int,
-        case_id: int,
-        layout: _Layout,
-        values: Sequence[float],
-    ) -> None:
-        """Add the metrics of a case, or a row without one."""
-        count = len(values)
-        self.run.extend([run] * count)
-        self.first.extend([first] + [METRIC] * (count - 1))
-        self.kind.extend([kind] * count)
-        self.case_id.extend([case_id] * count)
-        self.series.extend(layout.series)
-        self.direction.extend(layout.ways)
-        self.value.fromlist([*values])
-
-    @property
-    def columns(self) -> list[Any]:
-        """Return the columns of the table `numbers`."""
-        count = len(self.run)
-        own = (self.run, self.first, self.kind, self.case_id, self.series, self.direction)
-        number, row = np.full(count, self.number, np.int32), np.arange(count, dtype=np.int32)
-        return [number, row, *map(np.array, own), np.array(self.value)]
+def _columns(runs: Sequence[_Run]) -> list[NDArray[Any]]:
+    """Return the columns of the table `numbers`, a row for each metric."""
+    *of_run, measured = zip(*runs, strict=True)
+    counts = np.array([*map(len, measured)])
+    number, run, kind, case_id = (np.repeat(column, counts) for column in of_run)
+    row = np.arange(len(number)) - np.searchsorted(number, number)
+    first = np.full(len(number), METRIC)
+    first[np.cumsum(counts) - counts] = CASE
+    first[row == 0] = SESSION
+    of_metric = map(np.array, zip(*chain.from_iterable(measured), strict=True))
+    return [number, row, run, first, kind, case_id, *of_metric]
 
 
 class Batch:
@@ -125,9 +102,8 @@ class Batch:
     def __init__(self, earlier: Earlier, latest: float) -> None:
         """`latest` is when the newest sample so far was measured, `earlier` finds older ones."""
         self.earlier, self.latest = earlier, latest
-        #: Of what was measured once, as long as the same is measured again.
-        self.layouts: dict[int, _Layout] = {}
-        self.ways: dict[int, int] = {}
+        #: Case, `system:partition:metric` and unit -> series, and which way of it is better.
+        self.known: dict[tuple[int, str, str | None], tuple[int, int]] = {}
         self.metrics: dict[int, tuple[str, str]] = {}
         self.clear()
 
@@ -136,14 +112,10 @@ class Batch:
         self.sessions: list[tuple[Any, ...]] = []
         self.blobs: list[tuple[int, bytes]] = []
         self.cases: list[tuple[Any, ...]] = []
-        self.numbers: list[_Numbers] = []
+        self.runs: list[_Run] = []
+        self.rows = 0
         self.times: set[tuple[int, float]] = set()
         self.bytes = 0
-
-    @property
-    def rows(self) -> int:
-        """Count the rows."""
-        return sum(len(numbers.run) for numbers in self.numbers)
 
     def add(
         self, number: int, uuid: str, info: Session, cases: Iterable[StoredCase], blob: bytes
@@ -153,11 +125,12 @@ class Batch:
         Nothing of such a session is added.
         """
         f"{uuid} {info.host} {info.command} {info.label}".encode()  # what is no text is malformed
-        numbers, times = _Numbers(number), {*self.times}
-        taken = _Session(self, info, numbers, times).take([*cases])
-        self.times = times
+        session = _Session(self, info, number, {*self.times})
+        taken = session.take([*cases])
+        self.times = session.times
         self.cases += taken
-        self.numbers.append(numbers)
+        self.runs += session.runs
+        self.rows += sum(len(run.measured) for run in session.runs)
         self.bytes += len(blob)
         self.blobs.append((number, blob))
         self.sessions.append(
@@ -168,17 +141,29 @@ class Batch:
             )
         )
 
+    def series_of(self, case_id: int, key: str, data: PerfValue) -> tuple[int, int]:
+        """Return the series of a metric, and which way of it is better: 0 where nobody knows."""
+        found = self.known.get((case_id, key, data.unit))
+        if found is None:
+            metric, unit = metric_name(key), data.unit or ""
+            series = hash_of(case_id, metric, unit)
+            self.metrics[series] = metric, unit
+            found = series, _WAYS[better(unit, data.lower, data.upper)]
+            # Once it is known which way is better nothing of it changes.
+            if found[1]:
+                self.known[case_id, key, data.unit] = found
+        return found
+
     def write(self, folder: Path) -> File:
         """Write the sessions into a file of a ledger; raises duckdb.Error or OSError."""
         metrics = [(series, *words) for series, words in self.metrics.items()]
-        numbers = zip(*(each.columns for each in self.numbers), strict=True)
         shown = {name: f'{table}."{name}"' for table, names in TABLES.items() for name in names}
         shown["value"] = "nullif(value, 'nan'::DOUBLE)"
         shown["direction"] = "CASE direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"
         columns = ", ".join(f'{what}::{COLUMNS[name]} AS "{name}"' for name, what in shown.items())
         first, last = self.sessions[0][0], self.sessions[-1][0]
         with files.database().cursor() as connection:
-            _register(connection, "numbers", (*TABLES["numbers"],), map(np.concatenate, numbers))
+            _register(connection, "numbers", (*TABLES["numbers"],), _columns(self.runs))
             tables = {"sessions": self.sessions, "cases": self.cases, "metrics": metrics}
             for table, found in tables.items():
                 names = *_KEYS[table], *TABLES[table]
@@ -203,8 +188,9 @@ class _Session:
 
     batch: Batch
     info: Session
-    numbers: _Numbers
+    number: int
     times: set[tuple[int, float]]
+    runs: list[_Run] = field(default_factory=list)
     unfit: set[tuple[str, str, str, str]] = field(default_factory=set)
     repeated: set[tuple[int, float]] = field(default_factory=set)
 
@@ -212,10 +198,8 @@ class _Session:
         """Return the rows of the cases; what they measured goes into `numbers`."""
         self.repeated = self._measured_before(cases)
         found = [self._case(run, case) for run, case in enumerate(cases)]
-        if cases:
-            self.numbers.first[0] = SESSION
-        else:
-            self.numbers.add(-1, SESSION, FIXTURE, NO_SERIES, _NOTHING, [math.nan])
+        if not cases:
+            self.runs.append(_Run(self.number, -1, FIXTURE, NO_SERIES, [_NOTHING]))
         return found
 
     def _measured_before(self, cases: Iterable[StoredCase]) -> set[tuple[int, float]]:
@@ -260,42 +244,23 @@ class _Session:
             [each.text for each in found if not each.fails],
         )
         return (
-            *(self.numbers.number, run, *name, keys, *words, data.plain, data.result, time),
+            *(self.number, run, *name, keys, *words, data.plain, data.result, time),
             *map(_text, texts),
         )
 
     def _values(self, run: int, kind: int, case_id: int, perfvalues: dict[str, PerfValue]) -> None:
         """Add what a case measured, by `system:partition:metric`."""
         # None: of a case that failed before its metrics were read.
-        there = {key: each for key, each in perfvalues.items() if each.value is not None}
-        layout = self._layout(case_id, there) if there else _NOTHING
-        values = [each.value for each in there.values()] or [math.nan]
-        if {*map(type, values)} != {float} or not (min(values) > 0 and sum(values) < math.inf):
-            values = [value if is_measured(value) else math.nan for value in values]
-        self.numbers.add(run, CASE, kind, case_id, layout, values)
-
-    def _layout(self, case_id: int, perfvalues: dict[str, PerfValue]) -> _Layout:
-        """Return which series these are: mostly those of the case in the session before."""
-        known = self.batch.layouts.get(case_id)
-        units = [each.unit or "" for each in perfvalues.values()]
-        same = known and known.metrics == tuple(perfvalues) and known.units == units
-        # Once it is known which way is better of each, nothing of it changes.
-        if known and same and 0 not in known.ways:
-            return known
-        layout = _Layout(tuple(perfvalues), units)
-        for (key, data), unit in zip(perfvalues.items(), units, strict=True):
-            metric = metric_name(key)
-            series = hash_of(case_id, metric, unit)
-            way = self.batch.ways.get(series, 0)
-            if not way:
-                way = _WAYS[better(unit, data.lower, data.upper)]
-                self.batch.ways[series] = way
-            layout.series.append(series)
-            layout.ways.append(way)
-            self.batch.metrics[series] = metric, unit
-        self.batch.layouts[case_id] = layout
-        return layout
+        measured = [
+            (
+                *self.batch.series_of(case_id, key, each),
+                float(each.value) if is_measured(each.value) else math.nan,
+            )
+            for key, each in perfvalues.items()
+            if each.value is not None
+        ]
+        self.runs.append(_Run(self.number, run, kind, case_id, measured or [_NOTHING]))
 
 
-#: What a case without a metric, and a session without a case, have instead.
-_NOTHING = _Layout(series=array("q", [NO_SERIES]), ways=array("b", [0]))
+#: The series, way and value of a case without a metric, and of a session without a case.
+_NOTHING = (NO_SERIES, 0, math.nan)

@@ -6,6 +6,8 @@ that are no longer measured, or in another unit, though the same was selected.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, groupby
+from operator import itemgetter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -139,7 +141,11 @@ def drifted(
     bounds = [bound for one in series if (bound := _bound(one, library, progress)) is not None]
     sessions = {session.number: session for session in progress.history.sessions}
     drifts: dict[int, list[Change]] = {}
-    for some in _portions(bounds):
+    # No more samples are read at once than those that are held of a history.
+    read = accumulate(bound.series.count for bound in bounds)
+    portion_of = [end // (READ_BLOCK * READ_BLOCKS) for end in read]
+    for _, group in groupby(zip(portion_of, bounds, strict=True), itemgetter(0)):
+        some = [bound for _, bound in group]
         samples = progress.history.samples([bound.series for bound in some])
         medians = np.median(sliding_window_view(samples.value, DRIFT_SAMPLES), axis=-1)
         for bound in some:
@@ -186,20 +192,6 @@ def _bound(series: Series, library: Library, progress: Progress) -> _Bound | Non
         spread = float(progress.series["spread"][progress.slots[id(series)]])
     limit = max(DRIFT_SPREADS * spread, DRIFT_SHARE * tolerance.worse)
     return _Bound(series, found, limit)
-
-
-def _portions(bounds: Iterable[_Bound]) -> Iterator[list[_Bound]]:
-    """Divide series by how many samples are read at once."""
-    some: list[_Bound] = []
-    size = 0
-    for bound in bounds:
-        some.append(bound)
-        size += bound.series.count
-        if size >= READ_BLOCK * READ_BLOCKS:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
 
 
 def _spells(bound: _Bound, medians: Floats) -> Iterator[tuple[int, int | None]]:
@@ -315,7 +307,7 @@ def _moved(
     recent = progress.recent(series)
     for one in series:
         newest = recent[id(one)]
-        values = np.log(newest.values[-NIGHT_WINDOW - 1 :])
+        values = newest.logs[-NIGHT_WINDOW - 1 :]
         if newest.sessions[-1] < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
             continue
         usual, spread = middle_and_spread(values[:-1])
@@ -328,6 +320,6 @@ def _moved(
                 session,
                 float(progress.series["last"][progress.slots[id(one)]]),
                 before=float(np.exp(usual)),
-                after=float(newest.values[-1]),
+                after=float(np.exp(values[-1])),
                 confidence=round(confidence, 4),
             )

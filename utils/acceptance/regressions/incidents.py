@@ -244,7 +244,7 @@ def _companion(series: Series, anchor: PastSession, recent: Recent) -> Change | 
     at = int(np.searchsorted(recent.sessions, anchor.number))
     if at < COMPANION_FEWEST or at == len(recent.sessions):
         return None
-    values = np.log(recent.values[max(at - COMPANION_BEFORE, 0) :])
+    values = recent.logs[max(at - COMPANION_BEFORE, 0) :]
     split = at - max(at - COMPANION_BEFORE, 0)
     # The newest ones tell whether it goes on.
     before, after = values[:split], values[split:][-COMPANION_AFTER:]
@@ -437,7 +437,7 @@ def _recovered(changes: Sequence[Change], recent: RecentOf) -> bool:
     """
     newest = recent({id(one.series): one.series for one in changes}.values())
     places = sorted(
-        math.log(newest[id(one.series)].values[-1] / one.before) / math.log(one.after / one.before)
+        (newest[id(one.series)].logs[-1] - math.log(one.before)) / math.log(one.after / one.before)
         for one in changes
         if one.before and one.after and one.before != one.after
     )

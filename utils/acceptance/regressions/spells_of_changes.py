@@ -28,30 +28,16 @@ from acceptance.regressions.progress import Progress, Shared
 
 
 def on_same_nodes(samples: Samples) -> Floats:
-    """Return what the values of whole series would be on the same nodes.
-
-    Most have but one set of them.
-    """
-    values = samples.value.copy()
-    ends = np.flatnonzero(np.diff(samples.series, append=-1)) + 1
-    groups: dict[bytes, list[tuple[int, int]]] = {}
-    for first, last in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        sets = samples.nodes[first:last]
-        if (sets != sets[0]).any():
-            # The metrics of a case were measured by the same jobs, most of them in all.
-            groups.setdefault(sets.tobytes(), []).append((first, last))
-    # Groups of as many samples and series go through their steps together.
-    alike: dict[tuple[int, int], list[list[tuple[int, int]]]] = {}
-    for members in groups.values():
-        first, last = members[0]
-        alike.setdefault((last - first, len(members)), []).append(members)
-    for (length, _), several in alike.items():
-        begins = np.array([[first for first, _ in members] for members in several])
-        rows = np.arange(length)[:, None, None] + begins
-        logs = np.log(values[rows])
-        same = comparable(logs, samples.nodes[rows[:, :, 0]])
-        values[rows] = np.where(same == logs, values[rows], np.exp(same))
-    return np.asarray(values, np.float64)
+    """Return what the values of whole series would be on the same nodes."""
+    logs, begin = np.log(samples.value), np.diff(samples.series, prepend=-1) != 0
+    lengths = np.diff(np.flatnonzero(begin), append=len(logs))
+    column = np.cumsum(begin) - 1
+    row = np.arange(len(logs)) - np.flatnonzero(begin)[column]
+    shape = (int(lengths.max(initial=0)), len(lengths))
+    packed, sets = np.zeros(shape), np.zeros(shape, np.uint32)
+    packed[row, column], sets[row, column] = logs, samples.nodes
+    same = comparable(packed, sets, lengths)[row, column]
+    return np.asarray(np.where(same == logs, samples.value, np.exp(same)), np.float64)
 
 
 class Told(NamedTuple):

@@ -48,7 +48,6 @@ def load(ledger: Ledger, system: str | None = None, until: str | None = None) ->
     source = history.source = Source(ledger, history.sessions, end)
     _add_unfit(history, source, system)
     _add_series(history, source, system)
-    source.read_few()
     return history
 
 

@@ -14,17 +14,17 @@ import shlex
 import zlib
 from array import array
 from bisect import bisect_left
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from acceptance.core.words import SIMULATED, Direction, is_simulated
-from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS, READ_FEW
+from acceptance.detection.constants import READ_BLOCK, READ_BLOCKS
 from acceptance.ledger import Ledger, Runs, Samples, SessionFault, reading
 
 Software = tuple[tuple[str, str], ...]
@@ -323,30 +323,18 @@ class Source:
         """Serve sessions whose number in the ledger is below `end`."""
         self.ledger, self.end = ledger, end
         self.sessions = {session.number: session for session in sessions}
-        self.blocks: list[list[CaseHistory]] = []
+        self.blocks: dict[int, list[CaseHistory]] = {}
         self.block_of: dict[int, int] = {}
-        self.loaded: OrderedDict[int, None] = OrderedDict()
+        self.loaded: list[int] = []
         self.texts: dict[str, tuple[str, ...]] = {}
         self.software: dict[str, Software] = {}
 
     def serve(self, cases: list[CaseHistory]) -> None:
-        """Serve the series of cases."""
-        size = 0
-        for case in cases:
-            count = sum(series.stored for series in case.series)
-            if not self.blocks or size + count > READ_BLOCK:
-                self.blocks.append([])
-                size = 0
-            size += count
-            self.block_of[id(case)] = len(self.blocks) - 1
-            self.blocks[-1].append(case)
-
-    def read_few(self) -> None:
-        """Read all samples, where these are few."""
-        cases = [case for block in self.blocks for case in block]
-        if cases and sum(series.stored for case in cases for series in case.series) < READ_FEW:
-            self.loaded[0] = None
-            self._load(cases)
+        """Serve the series of cases, so many of them at once as `READ_BLOCK` samples are."""
+        counts = [sum(series.stored for series in case.series) for case in cases]
+        for case, end in zip(cases, accumulate(counts), strict=True):
+            number = self.block_of[id(case)] = end // READ_BLOCK
+            self.blocks.setdefault(number, []).append(case)
 
     def load(self, series: Series) -> None:
         """Give the series, and those of its block, their values and samples."""
@@ -355,11 +343,10 @@ class Source:
             series.values, series.samples = array("d"), []
             return
         while len(self.loaded) >= READ_BLOCKS:
-            old, _ = self.loaded.popitem(last=False)
-            for one in (one for case in self.blocks[old] for one in case.series):
+            for one in (one for case in self.blocks[self.loaded.pop(0)] for one in case.series):
                 one.__dict__.pop("values", None)
                 one.__dict__.pop("samples", None)
-        self.loaded[number] = None
+        self.loaded.append(number)
         self._load(self.blocks[number])
 
     def samples(

@@ -161,9 +161,10 @@ def take(
     before = sum(len(block.members) for block in kept.families)
     watched = before + np.searchsorted(begins, sessions, side="right")
     limits = np.array([threshold(FAMILY_SHARE * count) for count in watched.tolist()])
-    for block, since in blocks:
+    for number, (block, since) in enumerate(blocks):
         families, members = block.members.shape
-        states = empty(families, members) if block.number is None else kept.states(block)
+        is_kept = number < len(kept.families)
+        states = kept.states(number) if is_kept else empty(families, members)
         values = np.full((len(sessions), families * members), np.nan)
         renewed = np.zeros(values.shape, np.bool_)
         sample, place = _places(block, since, new, named)

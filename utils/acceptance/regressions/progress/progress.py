@@ -36,7 +36,7 @@ from acceptance.detection.constants import (
     STALE,
     STALE_TIMES,
 )
-from acceptance.detection.node_sets import HELD_OF_SETS, Before, comparable
+from acceptance.detection.node_sets import Before, comparable
 from acceptance.detection.state import HELD, LevelChange, State
 from acceptance.regressions.history.series import History, Nights, PastSession, Series
 from acceptance.regressions.progress import families
@@ -76,7 +76,9 @@ def step(records: Records, own: Records, found: list[list[LevelChange]], new: Ne
     before = state.records["values"][:, -NIGHT_WINDOW:].T.copy()
     counts = state.records["count"].copy()
     logs = np.log(packed(new.value, 1.0))
-    values = _comparable(logs, sets, lengths, records, bad) * bad
+    same = records["state"]["values"][:, -SET_WINDOW:].T * bad
+    known = Before(counts, records["raw"].T, records["sets"].T, same)
+    values = comparable(logs, sets, lengths, known) * bad
     some = np.unique(new.slot[new.counted])
     off = common_mode.deviations(values[:, some], before[:, some], counts[some])
     changepoint.go_on(state, values, lengths, packed(new.limit, math.inf), SMALLEST_SEEN)
@@ -97,48 +99,16 @@ def _shift(held: Records, new: NDArray[np.generic], lengths: Ints) -> None:
     held[:] = np.take_along_axis(both, np.arange(held.shape[1]) + lengths[:, None], axis=1)
 
 
-def _comparable(
-    logs: Floats, sets: NDArray[np.uint32], lengths: Ints, records: Records, bad: Floats
-) -> Floats:
-    """Return samples as if on the same nodes; series that had the same sets stand together."""
-    same, counts = logs.copy(), records["state"]["count"]
-    groups: dict[tuple[int, int, bytes, bytes], list[int]] = {}
-    for column in np.flatnonzero(lengths).tolist():
-        length, held = int(lengths[column]), min(int(counts[column]), HELD_OF_SETS)
-        old, new = records["sets"][column, HELD_OF_SETS - held :], sets[:length, column]
-        if (old != new[0]).any() or (new != new[0]).any():
-            key = (int(counts[column]), length, old.tobytes(), new.tobytes())
-            groups.setdefault(key, []).append(column)
-    # Groups of as many samples and series go through their steps together.
-    alike: dict[tuple[int, int, int], list[list[int]]] = {}
-    for (count, length, _, _), members in groups.items():
-        alike.setdefault((count, length, len(members)), []).append(members)
-    for (count, length, _), several in alike.items():
-        columns, first = np.array(several), [members[0] for members in several]
-        held, newest = min(count, HELD_OF_SETS), min(count, SET_WINDOW)
-        values = records["state"]["values"][columns, HELD - newest :] * bad[columns, None]
-        raw, names = records["raw"][columns, HELD_OF_SETS - held :], records["sets"][first]
-        before = Before(
-            count, np.moveaxis(raw, 2, 0), names[:, HELD_OF_SETS - held :].T,
-            np.moveaxis(values, 2, 0),
-        )  # fmt: skip
-        same[:length, columns] = comparable(logs[:length, columns], sets[:length, first], before)
-    return np.asarray(same, np.float64)
-
-
 _WAYS = {"higher": 1, "lower": -1, None: 0}
 
 
 class Recent(NamedTuple):
-    """The newest samples of a series, as if on the same nodes, and their sessions' numbers."""
+    """The newest samples of a series, as if on the same nodes: the numbers of their sessions, and
+    their logarithms.
+    """
 
     sessions: NDArray[np.int32]
     logs: Floats
-
-    @property
-    def values(self) -> Floats:
-        """Return the samples in the series' unit."""
-        return np.asarray(np.exp(self.logs), np.float64)
 
 
 class Progress:

@@ -3,7 +3,6 @@
 import io
 import shutil
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -113,16 +112,14 @@ class NightLevels:
 
 @dataclass
 class FamilyBlock:
-    """Families of as many members: their slots (families, members), and where their states are.
+    """Families of as many members: their slots (families, members).
 
-    `nodes` are those whose families they are, None for families of others. `number` is that of
-    the states in the file, None where none are kept yet. `missing` are the runs that each lacks
-    until it can be judged.
+    `nodes` are those whose families they are, None for families of others. `missing` are the runs
+    that each lacks until it can be judged.
     """
 
     members: Ints
     nodes: list[Node | None]
-    number: int | None = None
     missing: list[int] = field(default_factory=list)
 
 
@@ -160,24 +157,18 @@ class Kept(Struct, dict=True):
         """Return the records of the series `begin` to `begin` + `BLOCK`, as far as there are."""
         return self._array(f"records{begin}")
 
-    def blocks(self) -> Iterator[tuple[int, Records]]:
-        """Yield all records, block after block, and where each block begins."""
-        for begin in range(0, len(self.series), BLOCK):
-            yield begin, self.block(begin)
-
     def add(self, begin: int, records: Records) -> None:
         """Write the records of the series from `begin` on."""
         self._write(f"records{begin}", records)
 
-    def states(self, block: FamilyBlock) -> Records:
-        """Return the states of the families of a block."""
-        return self._array(f"states{block.number}")
+    def states(self, number: int) -> Records:
+        """Return the states of the families of a block, by the number of that."""
+        return self._array(f"states{number}")
 
     def add_states(self, members: Ints, nodes: list[Node | None], states: Records) -> None:
         """Write the states of a block of families."""
-        number = len(self.families)
-        self.families.append(FamilyBlock(members, nodes, number, families.missing(states)))
-        self._write(f"states{number}", states)
+        self._write(f"states{len(self.families)}", states)
+        self.families.append(FamilyBlock(members, nodes, families.missing(states)))
 
     def _write(self, name: str, array: NDArray[Any]) -> None:
         with self.file.open(name, "w", force_zip64=True) as entry:
@@ -207,7 +198,8 @@ class Kept(Struct, dict=True):
                 damaged = file.testzip()  # all of it is compared with its CRC at once
                 kept = msgpack.decode(file.read("head"), type=cls, dec_hook=_as_array)
                 blocks = [f"records{begin}" for begin in range(0, len(kept.series), BLOCK)]
-                for name in (*blocks, *(f"states{one.number}" for one in kept.families)):
+                states = [f"states{number}" for number in range(len(kept.families))]
+                for name in blocks + states:
                     file.getinfo(name)
         except Exception as err:  # of a damaged entry zipfile raises whatever its bytes ask for
             raise DamagedError(f"cannot be used: it is not what was written: {err!r}") from None
