@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from acceptance.alerts import alert
 from acceptance.core.findings import Finding
+from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.nodes.culprits import Culprit
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import MOST, announce, looked_at
@@ -160,6 +161,19 @@ def test_a_switch_was_looked_at_when_all_behind_it_were():
     good = [links(f"node{number}", result="pass", findings=()) for number in range(MOST + 1)]
     assert not ended(summary, verdict(*good[1:]))
     assert ended(summary, verdict(*good))
+
+
+def test_a_group_with_a_fault_of_the_fabric_ends_when_that_was_looked_at_too():
+    lost = Finding("fabric-lost", "a cable is gone", fails=True, device="leaf1 - spine1")
+    name, measured = "FabricView", {"benchmark": VIEW, "measured": True}
+    view = CaseResult(WHERE, name, "fail", "fabric", findings=(lost,), **measured)
+    (summary,) = told(verdict(view, *(links(f"node{number}") for number in range(MOST))))
+    good = [links(f"node{number}", result="pass", findings=()) for number in range(MOST)]
+    seen = CaseResult(WHERE, name, "pass", "fabric", **measured)
+    assert summary.kind == alert.MANY
+    assert not ended(summary, verdict(*good))
+    assert not ended(summary, verdict(seen))
+    assert ended(summary, verdict(seen, *good))
 
 
 def test_what_the_run_as_a_whole_lacked_ends_with_one_of_the_same_sort():

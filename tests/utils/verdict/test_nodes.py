@@ -133,7 +133,8 @@ def test_a_partition_states_its_nodes_unless_every_check_refuses_what_it_states(
     parts = {"a": {"nodes": 4}, "b": {"nodes": "4"}, "c": {}}
     partitions = [{"name": name, "extras": extras} for name, extras in parts.items()]
     local = {"name": "d", "scheduler": "local"}
-    site = Site(({"name": "made", "partitions": [*partitions, local]},), ())
+    made = {"name": "made", "hostnames": [], "partitions": [*partitions, local]}
+    site = Site((made,), ())
     assert stated_nodes(site, ["made", "gone"]) == {"made:a": 4, "made:d": 1}
 
 

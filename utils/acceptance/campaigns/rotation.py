@@ -7,8 +7,7 @@ as many nights as there are blocks, and sets of nodes repeat, which the history 
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from acceptance.campaigns.state import DONE, State
 from acceptance.campaigns.steps import LINKS
@@ -20,28 +19,14 @@ from acceptance.machine import NODES, PinFault, SlurmNode, slurm_nodes
 _SHOWN = 8
 
 
-@dataclass(frozen=True)
-class Turn:
-    """The nodes of a partition that a night benchmarks; none where Slurm chooses, with a reason.
+class Turn(NamedTuple):
+    """The nodes of a partition that a night benchmarks; none where Slurm chooses.
 
-    Each of its `count` nodes is measured within `nights`, if it is up.
+    `text` is a line for whoever reads what the night did.
     """
 
-    place: str
     nodes: tuple[str, ...]
-    count: int
-    nights: int
-    reason: str = ""
-
-    @property
-    def text(self) -> str:
-        """Return a line for whoever reads what the night did."""
-        if self.reason:
-            return f"{self.place}: benchmarks run on any nodes: {self.reason}"
-        return (
-            f"{self.place}: benchmarks run on {shortened(self.nodes, _SHOWN)}; each of its "
-            f"{self.count} nodes is measured within {self.nights} nights"
-        )
+    text: str
 
 
 def turns(
@@ -68,8 +53,8 @@ def _turn(place: str, known: Sequence[SlurmNode], size: int, measured: Mapping[s
     names = [node.name for node in known]
     starts = range(0, len(names), size)
     if len(up) < size:
-        reason = f"only {len(up)} of {len(names)} nodes are up, fewer than {size}"
-        return Turn(place, (), len(names), len(starts), reason)
+        few = f"only {len(up)} of {len(names)} nodes are up, fewer than {size}"
+        return Turn((), f"{place}: benchmarks run on any nodes: {few}")
     blocks = [(start, [name for name in names[start : start + size] if name in up])
               for start in starts]  # fmt: skip
     start, block = min(
@@ -81,7 +66,11 @@ def _turn(place: str, known: Sequence[SlurmNode], size: int, measured: Mapping[s
     spare = [name for name in following if name in up and name not in block]
     chosen = {*block, *spare[: size - len(block)]}
     ordered = tuple(name for name in names if name in chosen)
-    return Turn(place, ordered, len(names), len(starts))
+    text = (
+        f"{place}: benchmarks run on {shortened(ordered, _SHOWN)}; each of its {len(names)} nodes "
+        f"is measured within {len(starts)} nights"
+    )
+    return Turn(ordered, text)
 
 
 def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, dict[str, str]]:

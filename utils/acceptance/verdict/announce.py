@@ -242,21 +242,18 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
         entry = verdict.nodes.get(place, PartitionNodes(place))
         if each.kind == alert.AWAY:  # Slurm was asked
             return bool(entry.known) and entry.not_up.keys().isdisjoint(each.nodes)
-        nodes = short_names(each.nodes)
         if not all(
-            (what == _FABRIC and place in viewed and not nodes) or entry.has_ended(what, each.nodes)
+            place in viewed if what == _FABRIC else entry.has_ended(what, each.nodes)
             for what in each.compared
         ):
             return False
-        if _FABRIC in each.compared and not each.nodes:
-            return True
-        if each.nodes and not each.cases and each.kind == alert.FAILURE:
-            return bool(each.compared)
-        if each.nodes or each.cases:
+        if each.cases or each.kind == alert.NODE or (each.nodes and each.kind == alert.MANY):
             seen = {node for place in each.cases for node in passed.get(place, ())}
-            if each.kind in (alert.NODE, alert.MANY):
+            if each.kind != alert.FAILURE:
                 seen |= links
-            return passed.keys() >= {*each.cases} and seen.issuperset(nodes)
+            return passed.keys() >= {*each.cases} and seen >= short_names(each.nodes)
+        if each.compared:
+            return True
         return verdict.sort == each.sort and verdict.status != Status.CANNOT_JUDGE
 
     return looked

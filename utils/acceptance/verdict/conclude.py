@@ -16,7 +16,7 @@ from msgspec import structs
 from acceptance import ledger
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
-from acceptance.ledger import Ledger, ResultsFault, Session
+from acceptance.ledger import ResultsFault, Session
 from acceptance.rfm import SiteFault, configuration, last_run
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import coverage, remeasure, stored
@@ -88,7 +88,9 @@ def conclude(
         newest = sessions[-1].uuid if judged else ""
         with _readable(verdict, workspace):
             past = ledger.of(workspace, Path(verdict.database) if verdict.database else None)
-            _add_stopped(verdict, run, past, sessions)
+            for session_of_step in run.stopped(past):
+                judge_cases(verdict, session_of_step)
+                sessions.append(session_of_step)
             site, nodes = _site(config_files, verdict, sessions, run)
             evidence = Evidence(
                 workspace, past, sessions, newest, site, nodes, verdict.system,
@@ -138,13 +140,6 @@ def _has_it(database: Path, run: Run, workspace: Workspace) -> bool:
     if last.run is not None:
         return database == last.run.database
     return last.mark is not None and workspace.keeps(database)
-
-
-def _add_stopped(verdict: Verdict, run: Run, past: Ledger, sessions: list[Session]) -> None:
-    """Add what the steps left that were stopped; raises ResultsFault."""
-    for session in run.stopped(past):
-        judge_cases(verdict, session)
-        sessions.append(session)
 
 
 def _site(

@@ -1,6 +1,6 @@
 """What a run left out: check files that gave no case, and nodes that nobody looked at."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
@@ -44,17 +44,19 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     Its partitions are looked at one by one, unless options of the command chose among the cases.
     """
     cases = list(cases)
-    unprovided: list[NoCase] = []
     given: dict[Path, set[str]] = {}
     for case in cases:
         given.setdefault(Path(case.filename).resolve(), set()).add(place_of(case))
     reasons: list[NoCase] = []
+    unprovided: list[NoCase] = []
     away = none_up(run)
     for path in run.check_files:
         places = given.get(path.resolve(), set())
         if not run.filters:
             why = _why(path.stem, run, away)
-            reasons += _judge_check_file(verdict, unprovided, path, places, why)
+            here = [each for each in why if each and each.partition not in places]
+            reasons += here
+            unprovided += _judge_check_file(verdict, path, here, bool(places), len(why))
         elif not cases and all(away.values()) and suite_of(path.stem):
             text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
             unprovided.append(NoCase(path.name, text, RESUME))
@@ -66,6 +68,27 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     if unprovided and cases and not provided:
         fail_without_suite(verdict)
     verdict.unprovided += [each for each in unprovided if each not in verdict.unprovided]
+
+
+def _judge_check_file(
+    verdict: Verdict, path: Path, reasons: Sequence[NoCase], ran: bool, partitions: int
+) -> list[NoCase]:
+    """Judge a check file that gave no case on some of its `partitions` for these reasons.
+
+    `ran`: it gave cases on others. Return the reasons of what needs no case.
+    """
+    promised = [each for each in reasons if each.promised]
+    for each in promised:
+        todo = f"; {each.remedy}" if each.remedy else ""
+        text = f"{path}: gave no case on {each.partition}: {each.reason}{todo}"
+        verdict.fail("check-without-case", text, str(path), each.partition)
+    if promised or ran:
+        return [each for each in reasons if not each.promised]
+    if reasons and len(reasons) == partitions:
+        return [everywhere(reasons)]
+    text = f"{path}: gave no case, though something provides it; see `reframe -c {path} -L`"
+    verdict.fail("check-without-case", text, str(path))
+    return []
 
 
 def none_up(run: LoggedRun) -> dict[str, str]:
@@ -82,38 +105,6 @@ def none_up(run: LoggedRun) -> dict[str, str]:
         if place in away and text.startswith(NONE_UP):
             away[place] = text
     return away or {run.system: ""}
-
-
-def _judge_check_file(
-    verdict: Verdict,
-    unprovided: list[NoCase],
-    path: Path,
-    places: Collection[str],
-    why: Sequence[NoCase | None],
-) -> list[NoCase]:
-    """Judge a check file that gave cases in these places; `why` it gave none has each partition.
-
-    Return the reasons that hold; those of what needs no case are `unprovided`, too.
-    """
-    reasons = [each for each in why if each and each.partition not in places]
-    promised = [each for each in reasons if each.promised]
-    if not places and not promised and (len(reasons) < len(why) or not why):
-        verdict.fail(
-            "check-without-case",
-            f"{path}: gave no case, though something provides it; see `reframe -c {path} -L`",
-            str(path),
-        )
-    elif not places and not promised:
-        unprovided.append(everywhere(reasons))
-    else:
-        for each in reasons:
-            if each.promised:
-                todo = f"; {each.remedy}" if each.remedy else ""
-                text = f"{path}: gave no case on {each.partition}: {each.reason}{todo}"
-                verdict.fail("check-without-case", text, str(path), each.partition)
-            else:
-                unprovided.append(each)
-    return reasons
 
 
 def judge_references(verdict: Verdict, evidence: Evidence) -> None:

@@ -203,15 +203,15 @@ def _differences(data: Mapping[str, Any]) -> Iterator[str]:
 def _different_findings(
     written: Sequence[Mapping[str, Any]], computed: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
-    of_written, of_computed = (
+    of_written, follows = (
         {finding["id"]: finding for finding in findings} for findings in (written, computed)
     )
     if len(of_written) != len(written):
         yield f"findings: of {len(written)} only {len(of_written)} have an id of their own"
-    for key in of_computed.keys() - of_written.keys():
-        yield f"finding {key} follows from the results, and is missing"
-    for key in of_written.keys() - of_computed.keys():
-        yield f"finding {key} does not follow from the results"
-    for key in of_written.keys() & of_computed.keys():
-        if of_written[key] != of_computed[key]:
+    for key in {**of_written, **follows}:
+        if key not in of_written:
+            yield f"finding {key} follows from the results, and is missing"
+        elif key not in follows:
+            yield f"finding {key} does not follow from the results"
+        elif of_written[key] != follows[key]:
             yield f"finding {key} says something else than follows from the results"

@@ -7,11 +7,13 @@ from typing import Any
 import yaml
 
 from acceptance.campaigns.protocol import conclusions
-from acceptance.core.text import printable
+from acceptance.core.text import printable, shortened
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.nodes import number_text
 from acceptance.verdict import expected_text, node_lines, written_nodes
 
+#: Names of nodes that a cell shows.
+SHOWN = 8
 _SIGNATURE = "______________________________"
 
 
@@ -71,7 +73,7 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
         yield "None."
         return
     header = ("severity", "id", "nodes", "what", "found", "expected", "remedy")
-    told = ({**each, "id": f"`{each['id']}`", "nodes": _several(each["nodes"])}
+    told = ({**each, "id": f"`{each['id']}`", "nodes": shortened(each["nodes"], SHOWN)}
             for each in data["findings"])  # fmt: skip
     yield _table(header, ([each[name] for name in header] for each in told))
 
@@ -101,11 +103,6 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
             header = ["node", *(f"{of.quantity}, {of.unit}" for of in measured.values)]
             medians = ["median", *(number_text(of.median) for of in measured.values)]
             yield _table(header, [medians, *([name, *cells] for name, cells in measured.rows)])
-
-
-def _several(nodes: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(nodes) - most} more" if len(nodes) > most else ""
-    return ", ".join(nodes[:most]) + more
 
 
 def _asked(data: Mapping[str, Any]) -> Iterator[str]:
@@ -180,7 +177,7 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
     for measured in data["measured"]:
         case = conclusions.case_of(measured)
         yield f"### {case.name} @{case.where}"
-        nodes = _several(case.nodes) or "no node"
+        nodes = shortened(case.nodes, SHOWN) or "no node"
         yield f"{case.result}, session {measured['session']}, on {nodes}"
         if case.fail_reason:
             yield f"Reason: {' '.join(case.fail_reason.split())}"
