@@ -1,6 +1,5 @@
 """Campaigns: what is run, what is gone on with, and the lock."""
 
-import argparse
 import errno
 import fcntl
 import json
@@ -307,16 +306,6 @@ def test_what_a_newer_one_has_taken_the_place_of_is_not_gone_on_with(folder):
     newest.ended = campaign.stamp(NOW)
     newest.save()
     assert campaign.unfinished(folder, "nightly", {"mode": "nightly"}, NOW) is None
-
-
-def test_the_system_of_this_host_is_part_of_what_is_asked():
-    options = argparse.Namespace(mode="nightly", system=None, own=(), reframe=["-n", "x"])
-    # A folder may be shared by login nodes of two clusters.
-    assert campaign_cli._asked(options, configuration("imb")) == {
-        "mode": "nightly",
-        "system": "made",
-        "reframe": ["-n", "x"],
-    }
 
 
 def test_steps_that_nobody_saw_the_end_of_are_those_of_other_campaigns(folder):
