@@ -309,10 +309,15 @@ def test_what_a_newer_one_has_taken_the_place_of_is_not_gone_on_with(folder):
     assert campaign.unfinished(folder, "nightly", {"mode": "nightly"}, NOW) is None
 
 
-def test_the_system_of_this_host_is_part_of_what_is_asked():
-    options = argparse.Namespace(mode="nightly", system=None, own=(), reframe=["-n", "x"])
+def test_the_system_of_this_host_is_part_of_what_is_asked(monkeypatch):
+    options = argparse.Namespace(
+        command="accept", mode="nightly", system=None, own=(), reframe=["-n", "x"], nodes=None,
+        config_files=(), workspace=None,
+    )  # fmt: skip
+    monkeypatch.setattr(campaign_cli.site, "load", lambda _: configuration("imb"))
+    monkeypatch.setattr(campaign_cli, "refuse_wrong", lambda *_: None)
     # A folder may be shared by login nodes of two clusters.
-    assert campaign_cli._asked(options, configuration("imb")) == {
+    assert campaign_cli._plan(options).asked == {
         "mode": "nightly",
         "system": "made",
         "reframe": ["-n", "x"],
