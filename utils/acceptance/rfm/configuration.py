@@ -43,7 +43,7 @@ class Site:
         host = socket.gethostname()
         asked, name = name, name or os.environ.get("RFM_SYSTEM", "").split(":")[0] or self.selected
         for system in self.systems:
-            here = any(re.match(pattern, host) for pattern in system.get("hostnames", ()))
+            here = any(re.match(pattern, host) for pattern in system["hostnames"])
             if here if name is None else system["name"] == name:
                 return system
         known = [system["name"] for system in self.systems]
