@@ -101,7 +101,7 @@ def _plot(
 ) -> Plot:
     """Return the plot of some curves, with what papers print and the limits of their fabrics."""
     sweeps, unit = curve_traces.in_order(sweeps), sweeps[0].unit
-    traces = curve_traces.of_results(source, sweeps, several=several)
+    traces = [*curve_traces.of_results(source, sweeps, several=several)]
     sizes = [size for sweep in sweeps for size in sweep.sizes if size] or [1]
     span = float(min(sizes)), float(max(sizes))
     places = {sweep.place.name: sweep.place for sweep in sweeps}.values()
