@@ -229,9 +229,9 @@ def test_a_baseline_is_drawn_with_the_session_that_it_is_of(made):
         sweep for each in results(made) if each.place.partition == "qdr-pcie2"
         for sweep in each.sweeps.values() if sweep.benchmark == "osu.latency"
     ]  # fmt: skip
-    found = {sweep.keys["placement"]: curve_traces.baseline(library, sweep, "own", "own")
+    found = {sweep.keys["placement"]: [*curve_traces.baseline(library, sweep, "own")]
              for sweep in sweeps}  # fmt: skip
-    assert found["intra-socket"] is None
-    between = found["inter-node"]
+    assert not found["intra-socket"]
+    (between,) = found["inter-node"]
     assert (between.x, between.y) == ((8.0, 1024.0), (1.1, 1.6))
     assert between.samples[0].note == "baseline koop2008, session of 2026-01-02"

@@ -52,10 +52,14 @@ def lines(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
+def csv_of(plot):
+    return plot_model.csv_text(plot_model.rows(plot))
+
+
 @pytest.mark.parametrize("plot", ALL, ids=lambda plot: plot.id)
 def test_all_forms_have_the_same_numbers(plot):
     name = (plot.z or plot.y).label
-    in_csv = [line[name] for line in lines(plot_model.as_csv(plot))]
+    in_csv = [line[name] for line in lines(csv_of(plot))]
     every = [sample for _, sample in plot_model.numbers(plot)]
     expected = ["" if one.y is None else repr(one.y) for one in every]
     assert in_csv == expected
@@ -116,14 +120,14 @@ def test_ticks_of_bytes_are_powers_of_two_in_words():
 def test_the_json_has_the_rows_of_the_csv():
     for plot in ALL:
         told = json.loads(plot_model.as_json(plot))
-        listed = lines(plot_model.as_csv(plot))
+        listed = lines(csv_of(plot))
         assert sum(len(trace[plot.x.label]) for trace in told["traces"]) == len(listed)
         at = 0
         for trace in told["traces"]:
             for place in range(len(trace[plot.x.label])):
                 row = {name: values if isinstance(values, str) else values[place]
                        for name, values in trace.items()}  # fmt: skip
-                expected = {name: "" if value is None else str(plot_model.cell_text(value))
+                expected = {name: "" if value is None else str(plot_model._cell(value))
                             for name, value in row.items()}  # fmt: skip
                 assert {name: value for name, value in listed[at].items() if value} == {
                     name: value for name, value in expected.items() if value
@@ -156,7 +160,7 @@ def test_no_text_leaves_its_place():
 
 def test_a_spreadsheet_computes_nothing():
     trace = Trace("=HYPERLINK(1)", [Sample(1.0, -2.0, "@now")])
-    text = plot_model.as_csv(Plot("a", "A", "", Axis("x"), Axis("y"), (trace,)))
+    text = csv_of(Plot("a", "A", "", Axis("x"), Axis("y"), (trace,)))
     (line,) = lines(text)
     assert line["trace"] == "'=HYPERLINK(1)"
     assert line["note"] == "'@now"
@@ -174,7 +178,7 @@ def test_what_was_simulated_is_in_every_title(made, ending):
     assert plot_model.title(plot) == f"Latency{ending}"
     assert f">Latency{ending}</h3>" in plot_model.html(plot, PAGE)
     assert figures.figure(plot)["title"] == f"Latency{ending}"
-    marked = [line["simulated"] == "yes" for line in lines(plot_model.as_csv(plot))]
+    marked = [line["simulated"] == "yes" for line in lines(csv_of(plot))]
     assert any(marked) == bool(made)
 
 
@@ -214,7 +218,7 @@ def test_a_long_table_says_what_it_leaves_out(monkeypatch):
     monkeypatch.setattr(plot_model, "MOST_ROWS", 10)
     text = plot_model.html(plots.nights(), PAGE)
     assert "40 more are in the CSV" in text
-    assert len(lines(plot_model.as_csv(plots.nights()))) == 50
+    assert len(lines(csv_of(plots.nights()))) == 50
 
 
 @pytest.mark.parametrize(

@@ -89,14 +89,16 @@ def of_benchmark(name: str, stem: str) -> Family:
 
 #: Up to so many curves of results in a plot their bands are shown from the beginning.
 BANDS = 3
-#: Keys of results that stand in a name in words of their own; others as `key value`.
+#: Keys of results, and values of them, that stand in a name in words of their own; others as
+#: `key value`.
 _WORDS = {"np": "{} processes", "nodes": "{} nodes", "pairs": "{} pairs", "placement": "{}",
           "mapping": "{}", "buffers": "{} buffers", "intranode": "through {}"}  # fmt: skip
+_OWN = {("np", "1"): "1 process", ("nodes", "1"): "1 node", ("pairs", "1"): "1 pair",
+        ("intranode", "shared"): "through memory",
+        ("intranode", "loopback"): "through the adapter"}  # fmt: skip
 #: What stands in a name as it is, and what does in each name.
 _PLAIN = ("partition", "benchmark", "stem", "placement", "environment")
 _ALWAYS = ("benchmark", "placement", "environment")
-_ONE = {"nodes": "1 node", "pairs": "1 pair", "np": "1 process"}
-_PATHS = {"shared": "through memory", "loopback": "through the adapter"}
 _BETWEEN_NODES = "inter-node"
 #: How the limit of a latency is called, and what it is (`fabric.limits.latency_floor`).
 _TIME = "least time"
@@ -108,11 +110,7 @@ _LEAST = (
 
 def words(key: str, value: str) -> str:
     """Write a key of a result as people do: `2 nodes`, `distance 4`."""
-    if key == "intranode" and value in _PATHS:
-        return _PATHS[value]
-    if value == "1" and key in _ONE:
-        return _ONE[key]
-    return _WORDS.get(key, key + " {}").format(value)
+    return _OWN.get((key, value)) or _WORDS.get(key, key + " {}").format(value)
 
 
 def aspects(sweep: Sweep) -> dict[str, str]:
@@ -175,32 +173,28 @@ def in_order(sweeps: Sequence[Sweep]) -> list[Sweep]:
     return [sweep for _, sweep in sorted(zip(labels(sweeps), sweeps, strict=True), key=rank)]
 
 
-def of_results(source: Source, sweeps: Sequence[Sweep], *, several: bool) -> tuple[Trace, ...]:
-    """Return the results of a plot, each with the earlier ones and with its baseline.
+def of_results(source: Source, sweeps: Sequence[Sweep], *, several: bool) -> Iterator[Trace]:
+    """Yield the results of a plot, each with the earlier ones and with its baseline.
+
+    Each number is with its session and what judged it.
 
     Of `several` partitions the results alone, in the colour of the partition.
     """
-    traces: list[Trace | None] = []
     for sweep, name in zip(sweeps, labels(sweeps), strict=True):
-        traces.append(measured(source, sweep, name, sweep.place.partition if several else name))
+        link = sweep.link(source)
+        samples = [
+            Sample(float(size), sweep.values[size].value, sweep.note(size), link)
+            for size in sweep.sizes
+        ]
+        group = sweep.place.partition if several else name
+        yield Trace(name, samples, simulated=sweep.simulated, group=group)
         if not several:
-            traces.append(band(sweep, name, name, shown=len(sweeps) <= BANDS))
-            traces.append(baseline(source.library, sweep, name, name))
-    return tuple(filter(None, traces))
+            yield from band(sweep, name, shown=len(sweeps) <= BANDS)
+            yield from baseline(source.library, sweep, name)
 
 
-def measured(source: Source, sweep: Sweep, name: str, group: str) -> Trace:
-    """Return the newest results of a sweep; each number with its session and what judged it."""
-    link = sweep.link(source)
-    samples = [
-        Sample(float(size), sweep.values[size].value, sweep.note(size), link)
-        for size in sweep.sizes
-    ]
-    return Trace(name, samples, simulated=sweep.simulated, group=group)
-
-
-def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
-    """Return the band of earlier sessions, from the smallest to the largest value of each size.
+def band(sweep: Sweep, name: str, *, shown: bool) -> Iterator[Trace]:
+    """Yield the band of earlier sessions, from the smallest to the largest value of each size.
 
     None where no size has two of them.
     """
@@ -212,14 +206,13 @@ def band(sweep: Sweep, name: str, group: str, *, shown: bool) -> Trace | None:
         for size in sweep.sizes
         for low, middle, high in filter(None, [sweep.earlier(size)])
     ]
-    return Trace(
-        f"{name}: {count}", samples, Origin.PAST, Form.BAND,
-        simulated=sweep.simulated, group=group, shown=shown,
-    ) if samples else None  # fmt: skip
+    if samples:
+        yield Trace(f"{name}: {count}", samples, Origin.PAST, Form.BAND,
+                    simulated=sweep.simulated, group=name, shown=shown)  # fmt: skip
 
 
-def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Trace | None:
-    """Return the baseline of the site for a sweep, each number with the session that it is of."""
+def baseline(library: Library | None, sweep: Sweep, name: str) -> Iterator[Trace]:
+    """Yield the baseline of the site for a sweep, each number with the session that it is of."""
     own = sweep.place.system, sweep.place.partition, sweep.benchmark, sweep.stem, sweep.unit
     keys = {**sweep.keys, "environment": sweep.environment}
     rows = [row for row in (library.baselines if library else ())
@@ -229,7 +222,8 @@ def baseline(library: Library | None, sweep: Sweep, name: str, group: str) -> Tr
         for size in sweep.sizes
         if (fitting := [row for row in rows if row.fits({**keys, "message_size": str(size)})])
     ]
-    return Trace(f"{name}: baseline", samples, Origin.BASELINE, group=group) if samples else None
+    if samples:
+        yield Trace(f"{name}: baseline", samples, Origin.BASELINE, group=name)
 
 
 def published(

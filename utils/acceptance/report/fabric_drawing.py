@@ -16,6 +16,7 @@ from acceptance.core.text import natural, plural
 from acceptance.fabric import view
 from acceptance.fabric.topology import Link, Topology, level_name
 from acceptance.fabric.view import kinds
+from acceptance.relations.results import grouped
 from acceptance.report.figures import Figure, colour, escaped
 from acceptance.report.plot_model import Axis, Form, Plot, Sample, Scale, Trace
 
@@ -206,7 +207,7 @@ class Tree:
         #: Where a node stands below a switch: one with several links stands below each.
         self.nodes: dict[frozenset[str], Place] = {}
         self.named = len(self.topology.devices) - len(self.topology.switches) <= _NAMED
-        self.levels = _levels(self.topology)
+        self.levels = levels(self.topology)
         for height, (level, guids) in enumerate(self.levels):
             for number, guid in enumerate(guids):
                 self.places[guid] = (number + 0.5) / len(guids), float(height)
@@ -324,11 +325,9 @@ def _path(one: Place, other: Place) -> tuple[Place, ...]:
     return one, ((one[0] + other[0]) / 2, one[1] + rise), other
 
 
-def _levels(topology: Topology) -> list[tuple[int | None, list[str]]]:
+def levels(topology: Topology) -> list[tuple[int | None, list[str]]]:
     """Return the switches of each level by name, the lowest level first; those of none last."""
-    rows: dict[int | None, list[str]] = {}
-    for guid in _by_name(topology.switches, topology):
-        rows.setdefault(topology.level(guid), []).append(guid)
+    rows = grouped(_by_name(topology.switches, topology), topology.level)
     return sorted(rows.items(), key=lambda entry: (entry[0] is None, entry[0] or 0))
 
 

@@ -5,6 +5,7 @@ Of that it is what a session says of it, with what is kept of it.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain
 
 from acceptance.core.errors import Fault
@@ -61,6 +62,8 @@ class Reading:
         return "fabric_sha256" in self.by.case.provenance
 
 
+# Several pages ask for it.
+@lru_cache(maxsize=1)
 def readings(source: Source) -> dict[tuple[str, str], Reading]:
     """Return the newest look at a fabric by the system and partition that looked."""
     cases = newest(source, CHECK, kinds.BENCHMARK)

@@ -28,9 +28,10 @@ from acceptance.report.plot_model import (
     Sample,
     Scale,
     Trace,
-    as_csv,
     as_json,
+    csv_text,
     number_text,
+    rows,
     script,
     table,
     title,
@@ -109,7 +110,7 @@ def files(plot: Plot, page: str) -> Iterator[tuple[str, str]]:
     made = figure(plot) | ({"table": table(plot, page)} if plot.on_demand else {})
     yield addresses.data(page, plot.id, "js"), script(made)
     yield addresses.data(page, plot.id, "json"), as_json(plot)
-    yield addresses.data(page, plot.id, "csv"), as_csv(plot)
+    yield addresses.data(page, plot.id, "csv"), csv_text(rows(plot))
 
 
 def _traces(plot: Plot) -> list[Figure]:

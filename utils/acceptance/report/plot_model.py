@@ -18,7 +18,7 @@ import io
 import json
 import math
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import Enum
 from functools import cache, cached_property
@@ -30,7 +30,7 @@ import jinja2
 from markupsafe import Markup
 
 from acceptance.core.errors import Fault
-from acceptance.core.text import bytes_text, plural, shortened
+from acceptance.core.text import bytes_text, plural, printable, shortened
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
 
@@ -283,16 +283,14 @@ def as_json(plot: Plot) -> str:
     return json.dumps(told | {"traces": traces}, separators=(",", ":")) + "\n"
 
 
-def as_csv(plot: Plot) -> str:
-    """Return the rows of a plot; text by which a spreadsheet would compute has an apostrophe."""
+def csv_text(listed: Iterable[Iterable[Any]]) -> str:
+    """Return rows as CSV; text by which a spreadsheet would compute has an apostrophe."""
     file = io.StringIO()
-    lines = csv.writer(file, lineterminator="\n")
-    lines.writerows(map(cell_text, row) for row in rows(plot))
+    csv.writer(file, lineterminator="\n").writerows(map(_cell, row) for row in listed)
     return file.getvalue()
 
 
-def cell_text(value: Any) -> Any:
-    """Return what a cell of a CSV may hold: no text by which a spreadsheet would compute."""
+def _cell(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
@@ -318,37 +316,38 @@ def html(plot: Plot, page: str) -> Markup:
     The table of a plot `on_demand` comes with what the browser draws.
     """
     every, name = numbers(plot), posixpath.splitext(posixpath.basename(page))[0]
-    return Markup(
-        _template("plot.html.j2").render(
-            plot=plot,
-            title=title(plot),
-            numbers=plural(len(every), "number"),
-            drawn=any(one.y is not None or one.low is not None for _, one in every),
-            off_axis=_off_axis(plot),
-            table="" if plot.on_demand else table(plot, page),
-            data=lambda ending: addresses.relative(addresses.data(page, plot.id, ending), page),
-            # That it was simulated is part of the name under which it is downloaded.
-            file=f"{name}-{addresses.legal(plot.id)}{f'-{SIMULATED}' * plot.simulated}",
-            top=addresses.relative("x", page)[:-1],
-        )
+    return _filled(
+        "plot.html.j2",
+        plot=plot,
+        title=title(plot),
+        numbers=plural(len(every), "number"),
+        drawn=any(one.y is not None or one.low is not None for _, one in every),
+        off_axis=_off_axis(plot),
+        table="" if plot.on_demand else table(plot, page),
+        data=lambda ending: addresses.relative(addresses.data(page, plot.id, ending), page),
+        # That it was simulated is part of the name under which it is downloaded.
+        file=f"{name}-{addresses.legal(plot.id)}{f'-{SIMULATED}' * plot.simulated}",
+        top=addresses.relative("x", page)[:-1],
     )
 
 
 def table(plot: Plot, page: str) -> Markup:
     """Return the table of a plot for a page; the CSV has what is too much for it."""
     every = numbers(plot)
-    return Markup(
-        _template("plot_table.html.j2").render(
-            plot=plot,
-            traces=groupby(every[:MOST_ROWS], key=lambda entry: entry[0]),
-            left_out=max(len(every) - MOST_ROWS, 0),
-            matrix=plot.z is not None,
-            ranged=any(sample.low is not None for _, sample in every),
-            relative=lambda to: addresses.relative(to, page),
-            x_text=x_text,
-            number_text=number_text,
-        )
+    return _filled(
+        "plot_table.html.j2",
+        plot=plot,
+        traces=groupby(every[:MOST_ROWS], key=lambda entry: entry[0]),
+        left_out=max(len(every) - MOST_ROWS, 0),
+        matrix=plot.z is not None,
+        ranged=any(sample.low is not None for _, sample in every),
+        relative=lambda to: addresses.relative(to, page),
+        x_text=x_text,
     )
+
+
+def _filled(template: str, **context: Any) -> Markup:
+    return Markup(environment().get_template(template).render(context))
 
 
 def _off_axis(plot: Plot) -> str:
@@ -366,17 +365,21 @@ def _off_axis(plot: Plot) -> str:
 
 
 @cache
-def _template(name: str) -> jinja2.Template:
-    return environment().get_template(name)
-
-
-def environment(**options: Any) -> jinja2.Environment:
-    """Return what fills in the templates of the report, with `options` of its own."""
-    return jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """Return what fills in the templates of the report."""
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        **options,
+        finalize=_shown,
     )
+    made.filters["number"] = number_text
+    return made
+
+
+def _shown(value: Any) -> Any:
+    """Return text without codes, such as those that turn the direction of writing."""
+    is_text = isinstance(value, str) and not hasattr(value, "__html__")
+    return printable(value) if is_text else value

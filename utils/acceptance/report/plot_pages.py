@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from acceptance import suites
 from acceptance.ledger import Case
+from acceptance.relations.results import grouped
 from acceptance.report import addresses
 from acceptance.report.curve_traces import RATIOS
 from acceptance.report.plot_model import Page, Plot
@@ -40,11 +41,9 @@ class Kind:
     def pages(self, source: Source) -> list[Page]:
         """Return a page for each partition, then one for each system with several; never none."""
         drawn = [([each], self.draw(source, [each])) for each in results(source)]
-        systems: dict[str, list[Results]] = {}
-        for (each,), (_, sections) in drawn:
-            if self.compares and any(plots for _, plots in sections):
-                systems.setdefault(each.place.system, []).append(each)
-        systems = {name: listed for name, listed in systems.items() if len(listed) > 1}
+        with_plots = [each for (each,), (_, sections) in drawn if any(of for _, of in sections)]
+        every = grouped(with_plots if self.compares else (), lambda each: each.place.system)
+        systems = {name: listed for name, listed in every.items() if len(listed) > 1}
         drawn += [(listed, self.draw(source, listed)) for listed in systems.values()]
         empty = Page(f"{self.folder}/index.html", self.group, TEMPLATE, self.group,
                      {"text": "", "sections": (), "failures": (), "links": ()},

@@ -9,11 +9,9 @@ A template fills in what stands in the page's context. It has beside that: `page
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jinja2
 from markupsafe import Markup
 
 from acceptance.core import text
@@ -41,19 +39,6 @@ class Renderer:
     navigation: Sequence[Page]
     made: str
 
-    @cached_property
-    def _environment(self) -> jinja2.Environment:
-        environment = plot_model.environment(finalize=_shown)
-        environment.globals |= {"address": addresses, "runs": runs}
-        environment.filters |= {
-            "exact": _exact_text,
-            "number": number_text,
-            "time": time_text,
-            "day": lambda when: time_text(when)[:10],
-            "seconds": lambda seconds: NONE if seconds is None else text.time_text(seconds),
-        }
-        return environment
-
     def html(self, page: Page) -> str:
         """Return a page as HTML."""
 
@@ -75,7 +60,8 @@ class Renderer:
             "href": href,
             "plot": plot,
         }
-        return self._environment.get_template(page.template).render(given | dict(page.context))
+        template = plot_model.environment().get_template(page.template)
+        return template.render(given | dict(page.context))
 
 
 def _of(page: Page, ending: str) -> list[str]:
@@ -88,15 +74,6 @@ def _of(page: Page, ending: str) -> list[str]:
     names = ["report", *(["plot", "plots"] if page.plots or page.draws else []), own]
     there = (STATIC / f"{name}{ending}" for name in dict.fromkeys(names))
     return [f"static/{path.name}" for path in there if path.exists()]
-
-
-def _shown(value: Any) -> Any:
-    """Return text without codes, such as those that turn the direction of writing."""
-    return (
-        text.printable(value)
-        if isinstance(value, str) and not hasattr(value, "__html__")
-        else value
-    )
 
 
 def time_text(when: float | datetime | str) -> str:
@@ -116,3 +93,12 @@ def _exact_text(value: Any) -> str:
     if value is None:
         return NONE
     return f"{value:.8g}" if isinstance(value, float) else str(value)
+
+
+plot_model.environment().globals |= {"address": addresses, "runs": runs}
+plot_model.environment().filters |= {
+    "exact": _exact_text,
+    "time": time_text,
+    "day": lambda when: time_text(when)[:10],
+    "seconds": lambda seconds: NONE if seconds is None else text.time_text(seconds),
+}

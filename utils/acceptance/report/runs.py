@@ -10,6 +10,7 @@ from typing import NamedTuple
 from acceptance.core.words import SIMULATED
 from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.regressions import history
+from acceptance.relations.results import grouped
 from acceptance.verdict import WORDS, Status, Verdict
 
 
@@ -88,9 +89,8 @@ class Run:
         """
         found: dict[tuple[str, str], Ran] = {}
         for session in sorted(self.sessions, key=lambda each: each.start):
-            executions: dict[tuple[str, str], list[tuple[int, Case]]] = {}
-            for number, case in enumerate(session.cases):
-                executions.setdefault((case.where, case.name), []).append((number, case))
+            cases = enumerate(session.cases)
+            executions = grouped(cases, lambda entry: (entry[1].where, entry[1].name))
             for key, listed in executions.items():
                 found[key] = Ran(session, listed[-1][0], tuple(case for _, case in listed))
         return tuple(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
+from acceptance.relations.results import grouped
 from acceptance.report import figures
 from acceptance.report.pages import (
     compare,
@@ -86,15 +87,15 @@ def write(source: Source, folder: Path) -> Written:
 
 def collect(source: Source) -> list[Page]:
     """Return all pages, the first one first; one that a fault prevents says so."""
-    groups: dict[str, list[Page]] = {}
+    every: list[Page] = []
     for module in MODULES:
         try:
-            for page in module.pages(source):
-                groups.setdefault(page.group, []).append(page)
+            every += module.pages(source)
         except Fault as err:
             name = module.__name__.rpartition(".")[2]
             source.note(f"no page of {name}: {err}")
-    made = [page for group, listed in groups.items() for page in _indexed(group, listed)]
+    groups = grouped(every, lambda page: page.group).items()
+    made = [page for group, listed in groups for page in _indexed(group, listed)]
     # The first one tells what the others could not read.
     return [overview.page(source, [page for page in made if page.empty]), *made]
 
@@ -112,11 +113,8 @@ def _indexed(group: str, listed: list[Page]) -> list[Page]:
 
 def navigation(made: Iterable[Page]) -> list[Page]:
     """Return the first page of each group that has something to show."""
-    first: dict[str, Page] = {}
-    for page in made:
-        if not page.empty:
-            first.setdefault(page.group, page)
-    return [*first.values()]
+    filled = (page for page in made if not page.empty)
+    return [listed[0] for listed in grouped(filled, lambda page: page.group).values()]
 
 
 def _fill(folder: Path, made: list[Page], source: Source) -> None:

@@ -18,6 +18,7 @@ from acceptance.ledger import Ledger, Session
 from acceptance.references import Library
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
+from acceptance.relations.results import grouped
 from acceptance.report import addresses
 from acceptance.report.runs import Run
 from acceptance.rfm import configuration
@@ -152,9 +153,7 @@ class Source:
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Return the runs whose sessions have a page, that which ended last first."""
-        sessions: dict[str, list[Session]] = {}
-        for each in self.sessions:
-            sessions.setdefault(self._run_of[each.uuid], []).append(each)
+        sessions = grouped(self.sessions, lambda each: self._run_of[each.uuid])
         return tuple(
             Run(tuple(listed), self._verdict(key, *(each.uuid for each in listed)))
             for key, listed in sessions.items()

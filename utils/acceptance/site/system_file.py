@@ -38,7 +38,6 @@ class Request:
     workspace: Workspace
     name: str
     command: str
-    root: Path
     partitions: tuple[str, ...] = ()
     nodes: int | str = NODES
     force: bool = False

@@ -13,6 +13,7 @@ from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import Series
 from acceptance.relations.comparison import TOLD, Comparison, Row, Starts, Word, compare
+from acceptance.relations.results import grouped
 from acceptance.relations.sides import SideFault, read
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
@@ -135,9 +136,7 @@ def place(row: Row) -> str:
 
 def _groups(rows: Iterable[Row]) -> list[tuple[str, str, list[Row]]]:
     """Return rows by their cases: name, place and rows; up to `MOST_ROWS` of them."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in islice(rows, MOST_ROWS):
-        groups.setdefault((row.check, place(row)), []).append(row)
+    groups = grouped(islice(rows, MOST_ROWS), lambda row: (row.check, place(row)))
     return [(*name, sorted(those, key=_by_size)) for name, those in groups.items()]
 
 
@@ -147,10 +146,8 @@ def _by_size(row: Row) -> tuple[str, int]:
 
 def _plots(found: Comparison, source: Source) -> Iterator[Plot]:
     """Yield the ratios over message size of each metric; those that differ come first."""
-    groups: dict[tuple[str, str, str], list[Row]] = {}
-    for row in found.rows:
-        if row.ratio is not None and row.size:
-            groups.setdefault((row.check, place(row), row.stem), []).append(row)
+    ratios = (row for row in found.rows if row.ratio is not None and row.size)
+    groups = grouped(ratios, lambda row: (row.check, place(row), row.stem))
     several = [(name, rows) for name, rows in groups.items() if len(rows) > 1]
     for number, ((check, where, stem), rows) in enumerate(several):
         rows.sort(key=_by_size)

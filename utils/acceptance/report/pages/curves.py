@@ -8,6 +8,7 @@ as in Figures 2 and 3 of koop2008.
 from collections.abc import Iterable, Iterator, Sequence
 
 from acceptance.core.text import bytes_text, plural
+from acceptance.relations.results import grouped
 from acceptance.report import addresses, curve_traces
 from acceptance.report.curve_traces import BALANCE, SECTIONS, Family, family_of, shared_text
 from acceptance.report.plot_model import Axis, Mark, Origin, Plot, Scale, number_text
@@ -72,14 +73,12 @@ def _of_partitions(found: Sequence[Results], plots: Sequence[object]) -> str:
 
 def families(sweeps: Iterable[Sweep]) -> list[tuple[Family, list[Sweep]]]:
     """Return sweeps that are drawn over each other, in the order of a page; units do not mix."""
-    found: dict[tuple[Family, str], list[Sweep]] = {}
-    for sweep in sweeps:
-        if family := family_of(sweep):
-            found.setdefault((family, sweep.unit), []).append(sweep)
+    drawn = ((family, sweep) for sweep in sweeps if (family := family_of(sweep)))
+    found = grouped(drawn, lambda entry: (entry[0], entry[1].unit))
     order = sorted(
         found, key=lambda of: (SECTIONS.index(of[0].section), of[0].rank, of[0].title, of[1])
     )
-    return [(of[0], found[of]) for of in order]
+    return [(of[0], [sweep for _, sweep in found[of]]) for of in order]
 
 
 def _split(sweeps: list[Sweep], by: Sequence[str] = SPLIT) -> Iterator[tuple[str, list[Sweep]]]:
@@ -87,9 +86,7 @@ def _split(sweeps: list[Sweep], by: Sequence[str] = SPLIT) -> Iterator[tuple[str
     if len(sweeps) <= MOST or not by:
         yield "", sweeps
         return
-    groups: dict[str, list[Sweep]] = {}
-    for sweep in sweeps:
-        groups.setdefault(curve_traces.aspects(sweep).get(by[0], ""), []).append(sweep)
+    groups = grouped(sweeps, lambda sweep: curve_traces.aspects(sweep).get(by[0], ""))
     for value, group in sorted(groups.items(), key=lambda item: (len(item[0]), item[0])):
         for suffix, part in _split(group, by[1:]):
             own = (f"{value} processes" if by[0] == "np" else value) if len(groups) > 1 else ""
@@ -101,7 +98,7 @@ def _plot(
 ) -> Plot:
     """Return the plot of some curves, with what papers print and the limits of their fabrics."""
     sweeps, unit = curve_traces.in_order(sweeps), sweeps[0].unit
-    traces = curve_traces.of_results(source, sweeps, several=several)
+    traces = [*curve_traces.of_results(source, sweeps, several=several)]
     sizes = [size for sweep in sweeps for size in sweep.sizes if size] or [1]
     span = float(min(sizes)), float(max(sizes))
     places = {sweep.place.name: sweep.place for sweep in sweeps}.values()

@@ -3,11 +3,11 @@
 from collections import Counter
 from typing import Any
 
-from acceptance.core.text import natural, plural
+from acceptance.core.text import plural
 from acceptance.fabric import topology as fabrics
 from acceptance.fabric import view
 from acceptance.report import addresses
-from acceptance.report.fabric_drawing import Row, Tree, key_of, marked, rows_of
+from acceptance.report.fabric_drawing import Row, Tree, key_of, levels, marked, rows_of
 from acceptance.report.fabric_reading import Reading, readings
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
@@ -50,16 +50,12 @@ def _read(read: Reading, path: str) -> dict[str, Any]:
         return context
     drawn = marked(now, read.accepted.topology if read.accepted else None, rows)
     tree = Tree(drawn, path).plot(summary(read, failing), simulated=bool(read.by.case.simulated))
-    topology = drawn.topology
     return context | {
         "drawn": drawn,
         "plots": (tree,),
         "key_of": key_of,
         "level_name": fabrics.level_name,
-        "switches": sorted(
-            topology.switches,
-            key=lambda guid: (topology.level(guid) or 99, natural(topology.device_name(guid))),
-        ),
+        "switches": [guid for _, guids in levels(drawn.topology) for guid in guids],
         "structure": [*view.structure_text(now), *fabrics.structure(now).notes(now)],
     }
 

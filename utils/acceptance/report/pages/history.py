@@ -20,6 +20,7 @@ from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
 from acceptance.regressions import Change
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
+from acceptance.relations.results import grouped
 from acceptance.report import addresses, plot_model
 from acceptance.report.figures import figure
 from acceptance.report.plot_model import Axis, Origin, Page, Plot, Scale, Trace
@@ -138,13 +139,16 @@ class Partition:
 
 def pages(source: Source) -> list[Page]:
     """Return the index, and a page for each partition where there are many series."""
-    known, slow = _known(source), _slow(source)
+    known = _known(source)
+    nights = (night for judgement in source.judgements for night in judgement.slow)
+    slow = grouped(nights, lambda night: night.partition)
     one_page = sum(len(members) for _, members in known) <= MOST
     partitions = []
     for place, cases in groupby(known, key=lambda entry: _place(entry[0])):
         name = ":".join(place)
         path = addresses.HISTORY if one_page else addresses.page("history", name)
-        partitions.append(Partition(name, [*cases], path, slow.get(place, ())))
+        begun = [night.session.start for night in slow.get(place, ())]
+        partitions.append(Partition(name, [*cases], path, begun))
     every = [one.series for partition in partitions for one in partition.known]
     most = 0
     if sum(one.count for one in every) > OF_ALL:
@@ -305,13 +309,4 @@ def _known(source: Source) -> Cases:
         if members:
             found.append((case, members))
     found.sort(key=lambda entry: (*_place(entry[0]), entry[0].subject, *map(str, entry[0].key)))
-    return found
-
-
-def _slow(source: Source) -> dict[tuple[str, str], list[float]]:
-    """Return when the nights began on which a whole partition was slow (s since the epoch)."""
-    found: dict[tuple[str, str], list[float]] = {}
-    for judgement in source.judgements:
-        for night in judgement.slow:
-            found.setdefault(night.partition, []).append(night.session.start)
     return found

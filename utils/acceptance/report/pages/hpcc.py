@@ -6,8 +6,8 @@ Figure 1: random ring bandwidth times the number of processes, over G-HPL; Figur
 The first four figures show ratios over G-HPL, which is therefore among the metrics.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True)
 class Point:
-    """A metric of one system: `value` in `unit`, `normalised` 1 for the best of those compared.
+    """A metric of one system: `value` in `unit`.
 
     `sweep` is the result that it is, None: it is published, with `np` processes; then `partition`
     is empty for the largest value over all systems of a paper.
@@ -82,7 +82,11 @@ class Point:
     source: str
     np: str = ""
     sweep: Sweep | None = None
-    normalised: float | None = None
+
+    @property
+    def owner(self) -> str:
+        """Name what it is drawn with: its run, or the paper."""
+        return Run.of(self.sweep).name if self.sweep else f"largest of {self.system}"
 
     @property
     def comparable(self) -> bool:
@@ -104,30 +108,22 @@ class Point:
         return f"{number_text(self.value)} {self.unit if self.unit != '1' else ''}".strip()
 
 
-def normalised(
-    points: Iterable[Point], takes: Callable[[Point], bool] = lambda point: point.comparable
-) -> list[Point]:
-    """Return points over the largest one of each metric that it `takes`, as Figure 5 has them.
-
-    Others are compared with nothing.
-    """
-    ratios = list(points)
+def normalised(points: Iterable[Point]) -> list[tuple[Point, float]]:
+    """Return points with their share of the largest one of each metric, as Figure 5 has them."""
+    compared = [*points]
     best: dict[str, float] = {}
-    for point in filter(takes, ratios):
+    for point in compared:
         best[point.metric] = max(best.get(point.metric, 0.0), point.value)
-    return [
-        replace(point, normalised=point.value / best[point.metric]) if takes(point) else point
-        for point in ratios
-    ]
+    return [(point, point.value / best[point.metric]) for point in compared]
 
 
-def measured(found: Results) -> dict[Run, list[Point]]:
-    """Return the ratios of the newest run of each kind that passed, those of few processes first.
+def measured(found: Results) -> dict[Run, dict[str, Point]]:
+    """Return the ratios of the newest run of each kind that passed, by metric.
 
-    They are not normalised. A ratio made of a STREAM in the cache is none of the memory and left
-    out.
+    Those of few processes come first. A ratio made of a STREAM in the cache is none of the memory
+    and left out.
     """
-    runs: dict[Run, list[Point]] = {}
+    runs: dict[Run, dict[str, Point]] = {}
     newest: dict[Run, Ran] = {}
     # The newest results come first.
     for sweep in found.sweeps.values():
@@ -135,10 +131,10 @@ def measured(found: Results) -> dict[Run, list[Point]]:
             continue
         run, place = Run.of(sweep), sweep.place
         if newest.setdefault(run, sweep.by) is sweep.by:
-            named = place.system, place.partition, sweep.stem
-            point = Point(*named, sweep.values[None].value, sweep.unit, sweep.note(None),
-                          sweep=sweep)  # fmt: skip
-            runs.setdefault(run, []).append(point)
+            runs.setdefault(run, {})[sweep.stem] = Point(
+                place.system, place.partition, sweep.stem, sweep.values[None].value, sweep.unit,
+                sweep.note(None), sweep=sweep,
+            )  # fmt: skip
     return dict(sorted(runs.items(), key=lambda item: (count_of(item[0]._asdict(), "np"), item[0])))
 
 
@@ -165,7 +161,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     runs = measured(found[0])
     if not runs:
         return "", ()
-    small = sum(not all(point.comparable for point in points) for points in runs.values())
+    small = sum(not all(one.comparable for one in points.values()) for points in runs.values())
     text = f"{plural(len(runs), 'run')} of HPCC: the newest of each size and environment."
     if small:
         text += (
@@ -183,38 +179,33 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
 pages = Kind("hpcc", "HPCC", "HPCC on {}", _draw, compares=False).pages
 
 
-def _polygons(source: Source, points: Iterable[Point]) -> Iterator[Trace]:
+def _polygons(source: Source, points: Iterable[tuple[Point, float]]) -> Iterator[Trace]:
     """Yield a polygon of each run, and of what papers have; none of too few spokes."""
-
-    def owner(point: Point) -> str:
-        return Run.of(point.sweep).name if point.sweep else f"largest of {point.system}"
-
-    for name, group in groupby(points, key=owner):
-        known = {point.metric: point for point in group if point.normalised is not None}
-        samples = [
-            Sample(metric, point.normalised, f"{point.text}; {point.source}", point.link(source))
-            if (point := known.get(metric))
-            else Sample(metric, None, "not known")
-            for metric in METRICS
-        ]
+    for name, group in groupby(points, key=lambda entry: entry[0].owner):
+        known: dict[str, Sample] = {}
+        sweep: Sweep | None = None
+        for point, share in group:
+            sweep, note = point.sweep, f"{point.text}; {point.source}"
+            known[point.metric] = Sample(point.metric, share, note, point.link(source))
         if len(known) >= SPOKES:
-            one = next(iter(known.values()))
-            origin = Origin.MEASURED if one.sweep else Origin.PUBLISHED
-            simulated = one.sweep is not None and one.sweep.simulated
+            samples = [known.get(each, Sample(each, None, "not known")) for each in METRICS]
+            origin = Origin.MEASURED if sweep else Origin.PUBLISHED
+            simulated = sweep is not None and sweep.simulated
             yield Trace(name, samples, origin, Form.POLAR, simulated=simulated)
 
 
 def _kiviats(
-    source: Source, runs: dict[Run, list[Point]], printed: Sequence[Point]
+    source: Source, runs: dict[Run, dict[str, Point]], printed: Sequence[Point]
 ) -> Iterator[Plot]:
     """Yield a diagram with papers, and one for each size that several environments have run."""
-    own = [point for points in runs.values() for point in points]
+    own = [point for points in runs.values() for point in points.values()]
+    compared = normalised(point for point in [*own, *printed] if point.comparable)
     # Of papers the largest values are drawn.
     drawn = [
         (
             "kiviat",
             "Kiviat diagram, compared with papers",
-            [point for point in normalised([*own, *printed]) if point.sweep or not point.partition],
+            [entry for entry in compared if entry[0].sweep or not entry[0].partition],
             " and all published systems, so that the best has 1; of the latency the reciprocal "
             "(saini2006, Section 4.1, Figure 5 and Table 2). A polygon of a paper joins the "
             "largest values over its systems.",
@@ -226,7 +217,7 @@ def _kiviats(
             drawn.append((
                 addresses.legal(f"kiviat-{np}-{nodes}-{order}"),
                 f"Kiviat diagram of the environments: {np} processes, order {order}",
-                normalised((one for run in of_size for one in runs[run]), lambda _: True),
+                normalised(one for run in of_size for one in runs[run].values()),
                 ", which are of one size (after saini2006, Section 4.1, Figure 5).",
             ))  # fmt: skip
     for id, title, points, caption in drawn:
@@ -246,14 +237,10 @@ def _kiviats(
 
 
 def _rings(
-    source: Source, runs: dict[Run, list[Point]], printed: Sequence[Point]
+    source: Source, runs: dict[Run, dict[str, Point]], printed: Sequence[Point]
 ) -> Iterator[Plot]:
     """Yield the bandwidth of the ring over HPL, and where there are several runs their ratio."""
-    found = [
-        (run, of[HPL], of[RING])
-        for run, points in runs.items()
-        if {RING, HPL} <= (of := {point.metric: point for point in points}).keys()
-    ]
+    found = [(run, of[HPL], of[RING]) for run, of in runs.items() if {RING, HPL} <= of.keys()]
     if not found:
         return
     found.sort(key=lambda entry: entry[1].value)

@@ -4,19 +4,20 @@ Which row judged a number is told by what was stored with the number.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
 from acceptance.core import words
 from acceptance.ledger import Case, Metric
 from acceptance.references import Reference, write_parameters
+from acceptance.relations.results import grouped
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
 
 #: Rows of references by what a metric that they judged has of them.
-_Rows = dict[tuple[str, ...], list[Reference]]
+_Rows = Mapping[tuple[str, str, str], list[Reference]]
 
 
 # The pages of sessions ask for it, too.
@@ -26,9 +27,7 @@ def cited(source: Source) -> dict[int, Reference]:
 
     A metric without one was judged by another thing, by a row that is there no more, or not at all.
     """
-    rows: _Rows = {}
-    for row in _library(source):
-        rows.setdefault((row.citation, row.benchmark, row.metric), []).append(row)
+    rows = grouped(_library(source), lambda row: (row.citation, row.benchmark, row.metric))
     found = ((metric, _row_of(rows, case, metric)) for case, metric in _judged(source))
     return {id(metric): row for metric, row in found if row is not None}
 
@@ -66,12 +65,9 @@ def _row_of(rows: _Rows, case: Case, metric: Metric) -> Reference | None:
 def pages(source: Source) -> list[Page]:
     """Return the page of all references that judged a number of a session with a page."""
     found = cited(source)
-    judged: dict[tuple[str, int], list[Reference]] = {}
-    for row in found.values():
-        judged.setdefault((str(row.path), row.line), []).append(row)
-    groups: dict[tuple[str, str], list[tuple[Reference, int]]] = {}
-    for _, (row, *more) in sorted(judged.items()):
-        groups.setdefault((row.source, row.origin), []).append((row, 1 + len(more)))
+    judged = grouped(found.values(), lambda row: (str(row.path), row.line))
+    counted = [(rows[0], len(rows)) for _, rows in sorted(judged.items())]
+    groups = grouped(counted, lambda entry: (entry[0].source, entry[0].origin))
     others = Counter(
         metric.judged_by or "a reference of the check"
         for _, metric in _judged(source)

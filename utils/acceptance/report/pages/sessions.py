@@ -1,8 +1,6 @@
 """A page for each session: every number, what judged it, and where it is from."""
 
-import csv
-import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +13,7 @@ from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.references import Reference
 from acceptance.report import addresses
 from acceptance.report.pages.references import cited
-from acceptance.report.plot_model import Page, cell_text
+from acceptance.report.plot_model import Page, csv_text
 from acceptance.report.runs import SOFTWARE, Outcome, Run, bounds, outcome, told
 from acceptance.report.source import Source
 from acceptance.verdict import Verdict
@@ -103,7 +101,7 @@ def _page(source: Source, run: Run, verdict: Verdict | None, outputs: Outputs) -
         for number, case in enumerate(session.cases)
     ]  # fmt: skip
     files = {
-        addresses.of_session(session.uuid, "csv"): _csv(session.cases),
+        addresses.of_session(session.uuid, "csv"): csv_text(_rows(session.cases)),
         addresses.of_session(session.uuid, "json"): _json(session, verdict),
     }
     simulated = sorted({case.simulated for case in session.cases if case.simulated})
@@ -128,10 +126,8 @@ def _page(source: Source, run: Run, verdict: Verdict | None, outputs: Outputs) -
     )
 
 
-def _csv(cases: Iterable[Case]) -> str:
-    file = io.StringIO()
-    lines = csv.writer(file, lineterminator="\n")
-    lines.writerow(_FIELDS)
+def _rows(cases: Iterable[Case]) -> Iterator[Sequence[object]]:
+    yield _FIELDS
     for case in cases:
         keys = "; ".join(f"{key}={value}" for key, value in case.keys.items())
         of_case = (
@@ -142,8 +138,7 @@ def _csv(cases: Iterable[Case]) -> str:
             passed = None if each.reference is None else each.passed
             of_metric = (each.name, each.value, each.unit, each.reference, *bounds(each),
                          each.judged_by, passed, case.simulated)  # fmt: skip
-            lines.writerow(map(cell_text, (*of_case, *of_metric)))
-    return file.getvalue()
+            yield *of_case, *of_metric
 
 
 def _json(session: Session, verdict: Verdict | None) -> str:
