@@ -182,14 +182,15 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
     # What nodes of this name said elsewhere is nothing of a simulated fabric's.
     known = {} if is_simulated(site.name) else view.errors.known_nodes(workspace.var)
     joined = topology.join(topology.union(found), known, site.hosts.by_node or None)
-    accepted = view.accepted.read(view.accepted.path_of(workspace.reference, site.name))
+    path = view.accepted.path_of(workspace.reference, site.name)
+    accepted = view.accepted.read(path, view.AcceptedFabric)
     uncounted = any(each.counters is None for each in readings)
     deviations, state = view.judge(
         joined.topology,
         None if uncounted else {end: it for each in readings for end, it in each.errors.items()},
         hosts=site.hosts,
         accepted=accepted,
-        before=view.errors.read_state(view.errors.state_paths(workspace.var, site.name)[0]),
+        before=view.errors.read_state(view.errors.state_path(workspace.var, site.name)),
         now=max(each.end or 0 for each in readings) or time.time(),
     )
     told = accepted.text_of_history if accepted else ""
@@ -203,18 +204,29 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
     has looked at any.
     """
     main, found = system["name"], False
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for name in (main, *(f"{main}-{partition['name']}" for partition in system["partitions"])):
-        kept, path = view.errors.state_paths(workspace.var, name)
-        if (fabric := view.accepted.last_read(path)) is not None:
+        state = view.errors.read_state(view.errors.state_path(workspace.var, name))
+        if (fabric := state.fabric) is not None:
             found = True
-            when = view.errors.stamp(view.errors.read_state(kept).time)
-            place = view.accepted.path_of(workspace.reference, name)
-            yield from _accept(place, name, fabric, when, reason)
+            path = view.accepted.path_of(workspace.reference, name)
+            before = view.accepted.take_over(path, view.AcceptedFabric, fabric, now, reason)
+            deviations, told = [], "for the first time"
+            if before:
+                if before.fabric == fabric:
+                    yield f"{name}: nothing has changed since it was {before.text_of_history}"
+                    continue
+                deviations = view.changes.changes(before.fabric.topology, fabric.topology)
+                told = plural(len(deviations), "change")
+            when = view.errors.stamp(state.time)
+            yield f"{name}: accepted as it was read at {when}, {told}: {path}"
+            yield from (f"  {each.text}" for each in deviations)
     if cables := view.errors.known_cables(workspace.var):
         found = True
-        path = view.neighbours.path_of(workspace.reference, main)
-        changed = view.neighbours.take_over(path, cables, _now(), reason)
-        told = f"accepted: {path}" if changed else "nothing has changed"
+        path = view.accepted.path_of(workspace.reference, main, view.neighbours.SUFFIX)
+        kind = view.neighbours.AcceptedCables
+        known = view.accepted.take_over(path, kind, cables, now, reason)
+        told = "nothing has changed" if known and known.fabric == cables else f"accepted: {path}"
         count = plural(sum(map(len, cables.values())), "cable")
         yield f"{main}: {count} of Ethernet: {told}"
     if not found:
@@ -223,20 +235,3 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
             "does, where a partition states `view` (InfiniBand), or lldpd runs on its nodes "
             "(Ethernet; config/fabric.md)"
         )
-
-
-def _accept(
-    path: Path, name: str, fabric: view.accepted.Kept, when: str, reason: str
-) -> Iterator[str]:
-    known = view.accepted.read(path)
-    if known and view.accepted.Kept.of(known.topology) == fabric:
-        yield f"{name}: nothing has changed since it was {known.text_of_history}"
-        return
-    changes = view.accepted.take_over(path, fabric, _now(), reason)
-    told = plural(len(changes), "change") if known else "for the first time"
-    yield f"{name}: accepted as it was read at {when}, {told}: {path}"
-    yield from (f"  {each.text}" for each in changes)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")
