@@ -141,7 +141,7 @@ class _Comparison:
             for what, slower in _ASPECTS.items():
                 was, runs = getattr(before, what), getattr(after, what)
                 if was != runs:
-                    kind = slower if _is_slower(what, runs, was) else kinds.FASTER
+                    kind = slower if _rank(runs) < _rank(was) else kinds.FASTER
                     yield of_link(self.new, after, kind, runs, f"{was}, as accepted", what)
 
     def renamed_nodes(self) -> Iterator[Finding]:
@@ -205,23 +205,16 @@ def _take(links: dict[Ends, Link], guid: str) -> list[Link]:
     return [links.pop(each) for each in ends]
 
 
-#: The words of speeds -> their places in that order.
-_SPEEDS = {word: number for number, word in enumerate(INFINIBAND)}
 #: Links of a kind below which no median says what they should do.
 _FEW = 3
 
 
-def rank(what: str, word: str) -> int:
+def _rank(word: str) -> int:
     """Return the place of a width or a speed in their order; -1 for a word that nobody knows."""
-    if what == "speed":
-        return _SPEEDS.get(word, -1)
+    if word in INFINIBAND:
+        return [*INFINIBAND].index(word)
     lanes = word[:-1]
     return int(lanes) if lanes.isdecimal() else -1
-
-
-def _is_slower(what: str, word: str, other: str) -> bool:
-    """Tell whether a width or a speed is less than another one."""
-    return rank(what, word) < rank(what, other)
 
 
 @dataclass(frozen=True)
@@ -272,42 +265,34 @@ def trained(topology: Topology, hosts: Hosts) -> list[Finding]:
     if unjudged:
         text = f"{plural(unjudged, 'link')} of hosts that belong to no partition are compared with "
         found.append(observation(kinds.NOT_JUDGED, "hosts", text + "what was accepted only"))
+    # Of each switch the best speed of any of its links: it may be an older one.
+    best = {
+        guid: max((link.speed for _, _, link in topology.graph.edges(guid, "link")), key=_rank)
+        for guid in topology.switches
+        if topology.graph.degree(guid)
+    }
     for what in _ASPECTS:
-        best = _best(topology, what)
         for members in alike.values():
             if len(members) >= _FEW:
-                found += _by_median(topology, members, what, best)
+                found += _by_median(topology, members, what, best if what == "speed" else {})
     return found
-
-
-def _best(topology: Topology, what: str) -> dict[str, str]:
-    """Return device -> the best that any of its links does: it may be an older one."""
-    words: dict[str, list[str]] = defaultdict(list)
-    for link in topology.links:
-        for guid in _guids(link):
-            words[guid].append(getattr(link, what))
-    return {guid: max(each, key=lambda word: rank(what, word)) for guid, each in words.items()}
 
 
 def _by_median(
     topology: Topology, members: Sequence[Link], what: str, best: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Compare links of a kind with their median, or with the best that both ends do at all."""
-    words = sorted((getattr(link, what) for link in members), key=lambda word: rank(what, word))
-    median, older = words[len(words) // 2], set()
+    words = sorted((getattr(link, what) for link in members), key=_rank)
+    median = words[len(words) // 2]
+    ends = {guid for link in members for guid in _guids(link) if guid in best}
+    older = [guid for guid in sorted(ends) if _rank(best[guid]) < _rank(median)]
     for link in members:
-        limited = {
-            guid
-            for guid in _guids(link)
-            if what == "speed" and topology.is_switch(guid) and _is_slower(what, best[guid], median)
-        }
-        older |= limited
-        bests = (best[guid] for guid in limited)
-        expected = min(bests, key=lambda word: rank(what, word), default=median)
-        if _is_slower(what, runs := getattr(link, what), expected):
+        bests = (best.get(guid, median) for guid in _guids(link))
+        expected = min((median, *bests), key=_rank)
+        if _rank(runs := getattr(link, what)) < _rank(expected):
             text = f"{expected}, the median of {plural(len(members), 'link')} of its kind"
             yield of_link(topology, link, _ASPECTS[what], runs, text, what)
-    for guid in sorted(older):
+    for guid in older:
         text = f"{best[guid]} at most, on all of its links"
         expected = f"{median} by the median of its kind, unless it is an older one"
         yield observation(kinds.OLDER, topology.device_name(guid), text, expected, what)
