@@ -251,7 +251,7 @@ class FabricView(JudgedCheck):
                 f"{plural(hosts, 'host')}, {plural(links, 'link')}",
                 plural(failing, "deviation") if failing else "no deviation",
                 found.accepted or "nothing accepted yet",
-                *view.structure_text(found.joined.topology),
+                *view.structure_text(found.topology),
             ]),
             "fabric_name": name,
             "fabric_sha256": view.accepted.checksum(found.state.fabric),

@@ -16,8 +16,7 @@ from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.fabric import topology, view
 from acceptance.fabric.facts import Facts, facts_of
-from acceptance.fabric.topology import Joined, Reading
-from acceptance.fabric.topology.reading import ReadingFault
+from acceptance.fabric.topology import Reading, Topology
 from acceptance.machine import SLURM, SlurmFault, partition_nodes
 
 #: Seconds that a reading may take.
@@ -96,14 +95,16 @@ def hosts_of(
 
 @dataclass(frozen=True)
 class Seen:
-    """What was read, all adapters together; `joined` is None where the fabric was not looked at.
+    """What was read, all adapters together; `topology` is None where the fabric was not looked at.
 
-    `deviations` are those of `view.judge`, `accepted` says what they were compared with, and
-    `state` is what the next reading is compared with.
+    `unfit` says what of the nodes did not fit to it, a line each. `deviations` are those of
+    `view.judge`, `accepted` says what they were compared with, and `state` is what the next reading
+    is compared with.
     """
 
     readings: Sequence[Reading]
-    joined: Joined | None = None
+    topology: Topology | None = None
+    unfit: Sequence[str] = ()
     deviations: Sequence[Finding] = ()
     accepted: str = ""
     state: view.State = field(default_factory=lambda: view.State(0.0, None))
@@ -111,7 +112,7 @@ class Seen:
     @property
     def unread(self) -> list[str]:
         """Return the faults because of which something was not looked at."""
-        return [str(fault) for fault in _faults(self.readings) if fault.kind != _HARMLESS]
+        return [fault.text for fault in _faults(self.readings)]
 
     @property
     def failing(self) -> list[Finding]:
@@ -119,17 +120,16 @@ class Seen:
         return [each for each in self.deviations if each.fails]
 
 
-def _faults(readings: Iterable[Reading]) -> list[ReadingFault]:
-    return [fault for reading in readings for fault in reading.faults]
+def _faults(readings: Iterable[Reading]) -> list[Finding]:
+    """Return the faults that leave something unread."""
+    every = (fault for reading in readings for fault in reading.faults)
+    return [fault for fault in every if fault.kind != _HARMLESS]
 
 
 def not_looked(readings: Sequence[Reading]) -> str:
     """Return why the fabrics were not looked at; empty: they were, but for counters and routes."""
-    why = [
-        str(fault)
-        for fault in _faults(readings)
-        if fault.kind != _HARMLESS and fault.program not in (_ROUTES, _COUNTERS)
-    ]
+    faults = _faults(readings)
+    why = [fault.text for fault in faults if fault.device not in (_ROUTES, _COUNTERS)]
     return "; ".join(why) if readings else "no adapter to look from"
 
 
@@ -137,11 +137,11 @@ def notes(readings: Sequence[Reading]) -> Iterator[Finding]:
     """Yield what else was not read of fabrics that were looked at."""
     for reading in readings:
         for fault in reading.faults:
-            kind, place = view.kinds.NOT_JUDGED, fault.program or "names"
-            if fault.program == _COUNTERS:
+            kind, place = view.kinds.NOT_JUDGED, fault.device or "names"
+            if fault.device == _COUNTERS:
                 place = "counters"
                 kind = view.kinds.NOT_LOOKED if reading.counters is None else kind
-            yield view.kinds.observation(kind, place, found=str(fault))
+            yield view.kinds.observation(kind, place, found=fault.text)
 
 
 def counts(readings: Iterable[Reading]) -> dict[str, int]:
@@ -181,12 +181,12 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
         return Seen(readings)
     # What nodes of this name said elsewhere is nothing of a simulated fabric's.
     known = {} if is_simulated(site.name) else view.errors.known_nodes(workspace.var)
-    joined = topology.join(topology.union(found), known, site.hosts.by_node or None)
+    joined, unfit = topology.join(topology.union(found), known, site.hosts.by_node or None)
     path = view.accepted.path_of(workspace.reference, site.name)
     accepted = view.accepted.read(path, view.AcceptedFabric)
     uncounted = any(each.counters is None for each in readings)
     deviations, state = view.judge(
-        joined.topology,
+        joined,
         None if uncounted else {end: it for each in readings for end, it in each.errors.items()},
         hosts=site.hosts,
         accepted=accepted,
@@ -194,7 +194,7 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
         now=max(each.end or 0 for each in readings) or time.time(),
     )
     told = accepted.text_of_history if accepted else ""
-    return Seen(readings, joined, deviations, told, state)
+    return Seen(readings, joined, unfit, deviations, told, state)
 
 
 def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iterator[str]:
