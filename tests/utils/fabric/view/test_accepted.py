@@ -82,6 +82,16 @@ def test_a_state_that_is_none_is_refused(tmp_path, text):
         view.errors.read_state(tmp_path / "made.json")
 
 
+def test_a_link_of_which_nothing_is_known_is_kept_and_read_back(tmp_path):
+    tree = those.small()
+    tree.train(("node0001", 1), "?????")
+    kept = view.accepted.Kept.of(those.made(tree)[0])
+    assert sum(each.startswith("?? ???") for each in kept.links.values()) == 1
+    path = view.errors.state_path(tmp_path, "made")
+    state_files.write(path, view.State(1e9, None, fabric=kept))
+    assert view.errors.read_state(path).fabric == kept
+
+
 def test_the_example_of_the_readme_is_read(tmp_path):
     text = (ROOT / "reference/README.md").read_text()
     block = text.partition('    {\n     "accepted"')[2].partition("\n\n")[0]

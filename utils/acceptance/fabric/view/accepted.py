@@ -29,7 +29,7 @@ from acceptance.fabric.view import kinds
 _Guid = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}$")]
 _Name = Annotated[str, Meta(pattern=r"^\S")]
 _Ends = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}\[\d+\] 0x[0-9a-f]{16}\[\d+\]$")]
-_Trained = Annotated[str, Meta(pattern=r"^\d+x \S+( # .*)?$")]
+_Trained = Annotated[str, Meta(pattern=r"^(\d+x|\?\?) \S+( # .*)?$")]
 _END = re.compile(r"(\w+)\[(\d+)\]")
 _T = TypeVar("_T")
 
