@@ -106,7 +106,7 @@ class FabricRoutes:
             return False  # told by what reads it after the job
         if ways.unlooked:
             return False
-        rounds = choose(ways.routes, ways.hosts).rounds
+        rounds = choose(ways.routes, ways.hosts)
         name = dict(zip(ways.hosts, names, strict=True))
         texts = ("".join(f"{name[one]} {name[other]}\n" for one, other in each) for each in rounds)
         (self.folder / ROUNDS).write_text("\n".join(texts))
