@@ -75,8 +75,8 @@ class _Comparison:
             new_name = f", its name is {name}" if name != self.old.devices[before].name else ""
             found, expected = f"GUID {after}{new_name}", f"GUID {before}, as accepted"
             what = "switch" if self.old.is_switch(before) else "adapter"
-            node = self.new.node(after) or self.old.node(before)
-            yield observation(kinds.REPLACED, place, found, expected, what, node)
+            nodes = self.new.nodes([after]) or self.old.nodes([before])
+            yield observation(kinds.REPLACED, place, found, expected, what, nodes)
 
     def swapped(self) -> Iterator[Finding]:
         lost_at = _by_end(self.lost)
@@ -92,7 +92,7 @@ class _Comparison:
                     place, found = " and ".join(were), " and ".join(are)
                     nodes = self.new.nodes(end.guid for end in (*ends, *rest))
                     expected = "each at its own port, as accepted"
-                    yield observation(kinds.SWAPPED, place, found, expected, node=nodes)
+                    yield observation(kinds.SWAPPED, place, found, expected, nodes=nodes)
 
     def moved(self) -> Iterator[Finding]:
         lost_at = _by_end(self.lost)
@@ -105,7 +105,7 @@ class _Comparison:
                     found = self.new.link_text(self.gained.pop(ends))
                     expected = "the port at which it was accepted"
                     nodes = self.new.nodes(each.guid for each in ends)
-                    yield observation(kinds.MOVED, place, found, expected, node=nodes)
+                    yield observation(kinds.MOVED, place, found, expected, nodes=nodes)
 
     def switches_gone(self) -> Iterator[Finding]:
         for guid in self.old.switches:
@@ -113,10 +113,10 @@ class _Comparison:
                 continue
             links = _take(self.lost, guid)
             far = shortened(sorted(self.old.name(link.other(guid)) for link in links))
-            place, nodes = self.old.device_name(guid), (each for it in links for each in _guids(it))
+            place, ends = self.old.device_name(guid), (each for it in links for each in _guids(it))
             found = f"gone, with its links to {far}" if far else "gone"
-            expected, node = f"GUID {guid}, as accepted", self.old.nodes(nodes)
-            yield observation(kinds.SWITCH, place, found, expected, "switch", node)
+            expected, nodes = f"GUID {guid}, as accepted", self.old.nodes(ends)
+            yield observation(kinds.SWITCH, place, found, expected, "switch", nodes)
 
     def switches_new(self) -> Iterator[Finding]:
         for guid in self.new.switches:
@@ -149,7 +149,7 @@ class _Comparison:
             was, is_now = self.old.node(guid), self.new.node(guid)
             if was and is_now and was != is_now:
                 found, expected = f"the adapter of {is_now}", f"that of {was}, as accepted"
-                yield observation(kinds.RENAMED, guid, found, expected, node=is_now)
+                yield observation(kinds.RENAMED, guid, found, expected, nodes=(is_now,))
 
 
 def _replacements(old: Topology, new: Topology) -> dict[str, str]:

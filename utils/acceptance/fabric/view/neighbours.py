@@ -28,7 +28,7 @@ def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> li
     mine = known.fabric.get(node.name, {}) if known else {}
     if node.neighbours is None:
         told = f"nobody tells where its cables lead: {node.no_neighbours or 'not asked'}"
-        return [observation(kinds.NOT_JUDGED, node.name, told, node=node.name)] * bool(
+        return [observation(kinds.NOT_JUDGED, node.name, told, nodes=(node.name,))] * bool(
             mine or asked
         )
     if known is None:
@@ -51,10 +51,10 @@ def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> li
             text = f"at {_end(ends[0])}" + (f", the port of {owner}" if owner else "")
         place = f"{node.name} {interface} - {_end(far)}"
         expected = "the port at which it was accepted"
-        found.append(observation(kind, place, text, expected, node=node.name))
+        found.append(observation(kind, place, text, expected, nodes=(node.name,)))
     for interface, ends in sorted(there.items()):
         place = f"{node.name} {interface} - {_end(ends[0])}"
-        new = observation(kinds.NEW_PORT, place, "a cable", "none, as accepted", node=node.name)
+        new = observation(kinds.NEW_PORT, place, "a cable", "none, as accepted", nodes=(node.name,))
         found.append(new)
     return found
 
