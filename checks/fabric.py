@@ -240,12 +240,9 @@ class FabricView(JudgedCheck):
         """Return what this reading shows; raises Fault for a file of the past that is malformed."""
         name, workspace = whole_fabric.name_of(self.current_partition), Workspace.of()
         site = seen.FabricSite(name, (), whole_fabric.hosts())
-        kept, last = view.errors.state_paths(workspace.var, name)
         with view.errors.state_locked(workspace.var, name):
             found = seen.judge_readings(self.readings, site, workspace)
-            fabric = view.accepted.Kept.of(found.joined.topology)
-            state_files.write(kept, found.state)
-            state_files.write(last, fabric)
+            state_files.write(view.errors.state_path(workspace.var, name), found.state)
         failing = len(found.failing)
         switches, hosts, links = self.counts.values()
         self.provenance |= {
@@ -254,10 +251,10 @@ class FabricView(JudgedCheck):
                 f"{plural(hosts, 'host')}, {plural(links, 'link')}",
                 plural(failing, "deviation") if failing else "no deviation",
                 found.accepted or "nothing accepted yet",
-                *view.structure_text(found.joined.topology),
+                *view.structure_text(found.topology),
             ]),
             "fabric_name": name,
-            "fabric_sha256": view.accepted.checksum(fabric),
+            "fabric_sha256": view.accepted.checksum(found.state.fabric),
         }  # fmt: skip
         return [*seen.notes(self.readings), *found.deviations]
 

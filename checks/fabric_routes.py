@@ -72,12 +72,12 @@ class FabricRoutes:
         """Return topology and routes of a reading with these nodes; raises Fault."""
         reading = topology.read(self.folder / folder)
         if reading.topology is None or not reading.routes:
-            faults = "; ".join(str(each) for each in reading.faults) or "no routes were read"
+            faults = "; ".join(each.text for each in reading.faults) or "no routes were read"
             raise Fault(faults)
         # What nodes of this name said elsewhere is nothing of a simulated fabric's.
         nodes = {} if self.case.simulated else view.errors.known_nodes(whole_fabric.var_folder())
         chosen = {node: guids for node, guids in nodes.items() if node in names}
-        joined = topology.join(reading.topology, chosen, names).topology
+        joined = topology.join(reading.topology, chosen, names)[0]
         return joined, Routes.of(joined, reading.routes)
 
     def names(self):
@@ -106,7 +106,7 @@ class FabricRoutes:
             return False  # told by what reads it after the job
         if ways.unlooked:
             return False
-        rounds = choose(ways.routes, ways.hosts).rounds
+        rounds = choose(ways.routes, ways.hosts)
         name = dict(zip(ways.hosts, names, strict=True))
         texts = ("".join(f"{name[one]} {name[other]}\n" for one, other in each) for each in rounds)
         (self.folder / ROUNDS).write_text("\n".join(texts))

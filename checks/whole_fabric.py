@@ -83,8 +83,8 @@ def remember(nodes):
 
 def cables_of(nodes, system, facts):
     """Return what is said of the nodes' cables by lldpd; raises ValueError for a malformed file."""
-    path = view.neighbours.path_of(Workspace.of().reference, system)
-    accepted = view.neighbours.read(path)
+    path = view.accepted.path_of(Workspace.of().reference, system, view.neighbours.SUFFIX)
+    accepted = view.accepted.read(path, view.neighbours.AcceptedCables)
     asked = facts is not None and facts.technology in ("ethernet", "roce")
     return [each for node in nodes for each in view.neighbours.compare(node, accepted, asked=asked)]
 
@@ -100,10 +100,11 @@ def last_seen(var, simulated):
     The check of the fabric tells what is wrong with them.
     """
     found = []
-    paths = sorted((var / "fabric").glob("*.fabric"))
+    paths = sorted((var / "fabric").glob("*.json"))
     for path in (path for path in paths if is_simulated(path.stem) == simulated):
         with suppress(Fault):
-            found.append(view.accepted.last_read(path).topology)
+            if (fabric := view.errors.read_state(path).fabric) is not None:
+                found.append(fabric.topology)
     return found
 
 

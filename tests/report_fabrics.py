@@ -108,15 +108,12 @@ def fabric_case(workspace, before, now, name="made", **fields):
         now, {errors: {"SymbolErrorCounter": 900_000}}, hosts=view.Hosts({}), accepted=accepted,
         before=view.State(1.79e9 - 86400, {}), now=1.79e9,
     )  # fmt: skip
-    fabric = view.accepted.Kept.of(now)
-    kept, last = view.errors.state_paths(workspace.var, name)
-    state_files.write(kept, state)
-    state_files.write(last, fabric)
+    state_files.write(view.errors.state_path(workspace.var, name), state)
     if before is not None:
         path = view.accepted.path_of(workspace.reference, name)
         state_files.write(path, accepted)
     told = {"fabric": "read by mlx5_0 of login1", "fabric_name": name,
-            "fabric_sha256": view.accepted.checksum(fabric)}  # fmt: skip
+            "fabric_sha256": view.accepted.checksum(state.fabric)}  # fmt: skip
     return Case(**{
         "name": "FabricView %part=compute", "benchmark": "fabric.view", "suite": "fabric",
         "nodes": ("node0001",), "metrics": {"links": (len(now.links), "1")}, "provenance": told,

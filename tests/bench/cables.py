@@ -73,11 +73,10 @@ def main():
         walked = time.perf_counter()
         few = choose(routed.routes, range(1024))
         chosen = time.perf_counter()
-        pairs = sum(map(len, few.rounds))
+        pairs = sum(map(len, few))
         print(
             f"{name}: {len(routed.routes.links)} links; all routes in {walked - begin:.1f} s; "
-            f"{pairs} pairs in {len(few.rounds)} rounds chosen in {chosen - walked:.1f} s, "
-            f"{len(few.uncrossed)} directions not crossed"
+            f"{pairs} pairs in {len(few)} rounds chosen in {chosen - walked:.1f} s"
         )
         made = routed.matrix({})
         tracemalloc.start()
@@ -87,7 +86,7 @@ def main():
         tracemalloc.stop()
         print(f"  all pairs judged in {time.perf_counter() - begin:.1f} s (traced), {peak:.0f} MB")
         for way, (full, tails, again, slow, healthy) in WAYS.items():
-            rounds = None if full else few.rounds
+            rounds = None if full else few
             rows.append([name, way, *rates(routed, rounds, tails, again, slow, healthy)])
     titles = ["fabric", "measured", "found", "wrong names", "healthy named"]
     print(table(titles, rows))

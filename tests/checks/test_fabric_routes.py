@@ -155,8 +155,8 @@ def test_pairs_that_cross_every_cable_are_chosen_by_the_names_of_nodes(
         measured[place[one], place[other]] = True
     assert ways.uncrossed(measured) == ()
     # How far nodes are from each other is known from the fabric as it was read last.
-    last = view.errors.state_paths(tmp_path, "made")[1]
-    state_files.write(last, view.accepted.Kept.of(ways.topology))
+    state = view.State(0.0, None, fabric=view.accepted.Kept.of(ways.topology))
+    state_files.write(view.errors.state_path(tmp_path, "made"), state)
     assert whole_fabric.hops_of(NAMES[:2]) == "2"
     assert whole_fabric.hops_of(NAMES[1:3]) == "4"
     assert whole_fabric.hops_of(NAMES) == "2..4"

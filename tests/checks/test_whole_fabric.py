@@ -111,12 +111,12 @@ def test_a_wanted_change_is_taken_over_with_its_reason(nights, tmp_path):
     assert "1 change" in done.output
     assert ALL["lost"].place in done.output
     path = view.accepted.path_of(site.folder / "reference", "made")
-    known = view.accepted.read(path)
+    known = view.accepted.read(path, view.AcceptedFabric)
     assert [*known.accepted.values()] == ["all is well", "spine03 has a cable less"]
-    assert len(known.topology.links) == 31
+    assert len(known.fabric.topology.links) == 31
     again = site.acceptance("fabric", "accept", "--reason", "again")
     assert "nothing has changed" in again.output
-    assert view.accepted.read(path) == known
+    assert view.accepted.read(path, view.AcceptedFabric) == known
 
 
 def test_an_acceptance_stores_the_first_fabric_and_keeps_an_accepted_one(nights, tmp_path):
@@ -138,7 +138,7 @@ def test_an_acceptance_stores_the_first_fabric_and_keeps_an_accepted_one(nights,
     assert not path.exists()
     (stored,) = build.accept_fabrics(data, workspace)
     assert stored == f"fabric made is accepted: {path}"
-    kept = view.accepted.Kept.of(view.accepted.read(path).topology)
+    kept = view.accepted.read(path, view.AcceptedFabric).fabric
     assert view.accepted.checksum(kept) == case.provenance["fabric_sha256"]
 
 

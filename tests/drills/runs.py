@@ -194,12 +194,12 @@ class Drills:
     def _accept(self) -> None:
         """Accept the cables of the healthy system, where it shows any: others are a fault."""
         healthy = self._workspace("healthy").var
-        for path in sorted((healthy / "fabric").glob("*.fabric")):
+        for path in sorted((healthy / "fabric").glob("*.json")):
             place = view.accepted.path_of(self.reference, path.stem)
             place.unlink(missing_ok=True)
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            fabric = view.accepted.last_read(path)
-            view.accepted.take_over(place, fabric, now, "the healthy system")
+            fabric = view.errors.read_state(path).fabric
+            view.accepted.take_over(place, view.AcceptedFabric, fabric, now, "the healthy system")
 
     def _record(self) -> None:
         """Record what the healthy nights gave; that judges the next ones, exactly."""

@@ -112,7 +112,7 @@ def test_exchanged_cables_are_named_with_both_ports(site):
     )
     # What was read is a simulated system's, and says so; nodes of its names are nobody else's.
     stored = kept / "healthy"
-    assert [path.stem for path in (stored / "fabric").glob("*.fabric")] == ["simulated-fattree"]
+    assert [path.stem for path in (stored / "fabric").glob("*.json")] == ["simulated-fattree"]
     assert not (stored / "fabric/nodes").exists()
     assert (kept / "reference/simulated/simulated-fattree.fabric").exists()
     (reading,) = {path.parent for path in (stored / "output").glob("*1/**/view/1/begin")}

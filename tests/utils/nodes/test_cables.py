@@ -63,7 +63,7 @@ def test_a_few_pairs_that_cross_all_links_find_it_too(routed):
     chosen = choose(routed.routes, range(32))
     for name in ("leaf03[12] - spine02[6]", "leaf01[9] - spine01[1]"):
         link = routed.link(name)
-        matrix = routed.matrix({2 * link: 0.7, 2 * link + 1: 0.7}, chosen.rounds, noise=0.03)
+        matrix = routed.matrix({2 * link: 0.7, 2 * link + 1: 0.7}, chosen, noise=0.03)
         assert [each.subject for each in cables(routed, matrix)] == [name]
         ways = Ways(matrix.nodes, routed.topology, routed.routes)
         assert (ways.number, ways.uncrossed(matrix.measured)) == (64, ())
@@ -73,10 +73,10 @@ def test_pairs_measured_again_alone_decide(routed):
     """A stray slow pair or two make no cable; the same slow when alone do."""
     chosen = choose(routed.routes, range(32))
     link = routed.link("leaf03[12] - spine02[6]")
-    pairs = [pair for members in chosen.rounds for pair in members]
+    pairs = [pair for members in chosen for pair in members]
     on = [pair for pair in pairs if link in routed.routes.steps[pair] // 2]
     controls = [pair for pair in pairs if pair not in on][:8]
-    matrix = routed.matrix({2 * link: 0.8, 2 * link + 1: 0.8}, chosen.rounds, noise=0.06)
+    matrix = routed.matrix({2 * link: 0.8, 2 * link + 1: 0.8}, chosen, noise=0.06)
     healthy = dict.fromkeys([*on, *controls], 12_000.0)
     for slow, expected in ((12_000.0, 0), (9_600.0, 1)):
         again = {"bandwidth": healthy | dict.fromkeys(on, slow)}

@@ -186,7 +186,7 @@ def test_never_accepted_and_read_again_are_said(tmp_path):
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
     assert made.context["read"].accepted is None
     assert "Never accepted" in Renderer([], "now").html(made)
-    lines = view.errors.state_paths(source.workspace.var, "made")[1]
+    lines = view.errors.state_path(source.workspace.var, "made")
     lines.write_text(lines.read_text().replace("4x EDR", "4x HDR"))
     made = next(one for one in fabric.pages(replace(source)) if one.path == PAGE)
     assert "of a later reading" in made.context["read"].faults[0]

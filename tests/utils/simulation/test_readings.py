@@ -46,7 +46,7 @@ def test_a_tree_is_read_as_a_real_one(read):
     assert {link.state for link in seen.topology.links} == {"Active"}
     assert {"n1 simulated[1] - leaf0[2]", "leaf1[6] - spine1[2]"} <= names_of(seen)
     assert (seen.errors, seen.version.startswith("simulated: ")) == ({}, True)
-    joined = topology.join(seen.topology, {}, [f"n{k}" for k in range(8)]).topology
+    joined, _ = topology.join(seen.topology, {}, [f"n{k}" for k in range(8)])
     assert len(joined.hosts) == 8
     routes = Routes.of(joined, seen.routes)
     # To itself, below one leaf, over a spine.

@@ -61,16 +61,16 @@ def run(options: argparse.Namespace) -> int:
         print(summary.dot(_topology(found), marked))
     else:
         emit(options, found.deviations, _DEVIATIONS, _lines(found), _data(found), page=True)
-    if found.joined is None or found.unread:
+    if found.topology is None or found.unread:
         return Status.CANNOT_JUDGE
     return Status.FAILED if found.failing else Status.PASSED
 
 
 def _topology(found: Seen) -> topology.Topology:
     """Return what was seen; raises Fault where nobody looked."""
-    if found.joined is None:
+    if found.topology is None:
         raise Fault(f"the fabric was not looked at: {'; '.join(found.unread)}")
-    return found.joined.topology
+    return found.topology
 
 
 _DEVIATIONS: Columns = {
@@ -115,7 +115,7 @@ def _line(label: str, text: str) -> list[str]:
 
 def _data(found: Seen) -> dict[str, Any]:
     told = ("folder", "asked", "begin", "end", "version", "faults")
-    joined = found.joined
+    whole = found.topology
     return {
         "readings": [
             {
@@ -125,8 +125,8 @@ def _data(found: Seen) -> dict[str, Any]:
             }
             for each in found.readings
         ],
-        "fabrics": [*map(summary.as_data, topology.parts(joined.topology))] if joined else [],
-        "joined": joined.notes if joined else [],
+        "fabrics": [*map(summary.as_data, topology.parts(whole))] if whole else [],
+        "joined": found.unfit,
         "accepted": found.accepted,
         "deviations": found.deviations,
     }

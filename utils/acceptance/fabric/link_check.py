@@ -216,39 +216,28 @@ class _Comparison:
 
     def concerned(self, path: list[str]) -> str | None:
         """Return what is judged less well without this file: "" for all; None for nothing."""
-        if path[:2] == ["class", "infiniband"]:
-            return self.concerned_port(path)
-        if path[:2] == ["class", "net"]:
-            return self.concerned_interface(path)
-        return next((owner.name for owner in self.owners if owner.pci in path), None)
-
-    def concerned_port(self, path: list[str]) -> str | None:
+        if path[0] != "class":
+            return next((owner.name for owner in self.owners if owner.pci in path), None)
         technology, declared = self.facts.technology, self.facts.devices
-        name = "/".join(path[2:3] + path[4:5])
-        above = any(f"{name}/".startswith(f"{device}/") for device in declared)
-        below = any(f"{device}/".startswith(f"{name}/") for device in declared)
-        port = self.node.ports.get(name)
-        if port is not None and port.down and path[-1] == "rate":
-            # Some drivers have none then.
-            return None
-        if technology == "ethernet":
+        of_ports, words = path[1] == "infiniband", path[2:]
+        link: Link | None
+        # Linux gives rates and speeds of a link that is up, and some drivers an error for others.
+        if of_ports:
+            name = "/".join(words[:1] + words[2:3])
+            link = port = self.node.ports.get(name)
+            silent = port is not None and port.down and path[-1] == "rate"
             # Of RoCE ports those that are declared; without the class, what is no interface.
-            judged = not name and not set(declared) <= set(self.node.interfaces)
+            judged = technology != "ethernet" or not {*declared} <= {*self.node.interfaces}
         else:
-            judged = not name or not (declared or port) or name in self.links
-        return name if above or below or judged else None
-
-    def concerned_interface(self, path: list[str]) -> str | None:
-        technology, declared = self.facts.technology, self.facts.devices
-        name = "".join(path[2:3])
-        if technology in PORTED or (name and declared and name not in declared):
-            return None
-        if name not in self.node.interfaces:
-            return name
-        interface = self.node.interfaces[name]
-        # Linux gives these of a link that is up, and an error for others.
-        silent = path[3] in ("speed", "duplex") and not interface.up
-        judged = technology and name in self.links
+            name = "".join(words[:1])
+            link = self.node.interfaces.get(name)
+            silent = link is not None and not link.up and path[-1] in ("speed", "duplex")
+            judged = technology not in PORTED
+        if name and declared:
+            both = [(f"{name}/", f"{device}/") for device in declared]
+            judged = judged and any(a.startswith(b) or b.startswith(a) for a, b in both)
+        elif link is not None:
+            judged = judged and name in self.links and bool(technology or of_ports)
         return name if judged and not silent else None
 
 

@@ -64,23 +64,20 @@ def implausible(
             most = links * bound.value / UNITS[unit]
             if exceeds(value, most):
                 ways = "" if links == 1 else f"{links:g} x "
-                told = f"carries at most {most:.5g} ({ways}{bound.formula})"
-                over.append((value / most, name, f"{value:g} {unit}", told))
+                told = f"{facts.text} carries at most {most:.5g} ({ways}{bound.formula})"
+                over.append((value / most, f"{name} is {value:g} {unit}", told))
         size = _size(benchmark, name, layout)
         if size and unit == "us":
             floor = latency_floor(facts, size)
             if value < floor / (1 + SLACK):
-                under.append((floor / value, name, f"{value:g}", f"{floor:.4g}"))
+                told = f"over {facts.text} no message of its size takes less than {floor:.4g}"
+                under.append((floor / value, f"{name} is {value:g} us", told))
     lines = []
-    if over:
-        _, name, value_text, told = max(over)
-        more = f" ({len(over)} metrics)" if len(over) > 1 else ""
-        lines.append(f"{name} is {value_text}{more}, {facts.text} {told}")
-    if under:
-        _, name, value_text, told = max(under)
-        no_less = f"no message of its size takes less than {told}"
-        lines.append(f"{name} is {value_text} us, over {facts.text} {no_less}")
-    return [f"implausible: {line}: not measured over this fabric" for line in lines]
+    for found in filter(None, (over, under)):
+        _, worst, told = max(found)
+        more = f" ({len(found)} metrics)" if len(found) > 1 else ""
+        lines.append(f"implausible: {worst}{more}, {told}: not measured over this fabric")
+    return lines
 
 
 def _of_pairs(name: str, prefix: str, layout: Layout) -> bool:

@@ -16,8 +16,7 @@ from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.fabric import topology, view
 from acceptance.fabric.facts import Facts, facts_of
-from acceptance.fabric.topology import Joined, Reading
-from acceptance.fabric.topology.reading import ReadingFault
+from acceptance.fabric.topology import Reading, Topology
 from acceptance.machine import SLURM, SlurmFault, partition_nodes
 
 #: Seconds that a reading may take.
@@ -96,14 +95,16 @@ def hosts_of(
 
 @dataclass(frozen=True)
 class Seen:
-    """What was read, all adapters together; `joined` is None where the fabric was not looked at.
+    """What was read, all adapters together; `topology` is None where the fabric was not looked at.
 
-    `deviations` are those of `view.judge`, `accepted` says what they were compared with, and
-    `state` is what the next reading is compared with.
+    `unfit` says what of the nodes did not fit to it, a line each. `deviations` are those of
+    `view.judge`, `accepted` says what they were compared with, and `state` is what the next reading
+    is compared with.
     """
 
     readings: Sequence[Reading]
-    joined: Joined | None = None
+    topology: Topology | None = None
+    unfit: Sequence[str] = ()
     deviations: Sequence[Finding] = ()
     accepted: str = ""
     state: view.State = field(default_factory=lambda: view.State(0.0, None))
@@ -111,7 +112,7 @@ class Seen:
     @property
     def unread(self) -> list[str]:
         """Return the faults because of which something was not looked at."""
-        return [str(fault) for fault in _faults(self.readings) if fault.kind != _HARMLESS]
+        return [fault.text for fault in _faults(self.readings)]
 
     @property
     def failing(self) -> list[Finding]:
@@ -119,17 +120,16 @@ class Seen:
         return [each for each in self.deviations if each.fails]
 
 
-def _faults(readings: Iterable[Reading]) -> list[ReadingFault]:
-    return [fault for reading in readings for fault in reading.faults]
+def _faults(readings: Iterable[Reading]) -> list[Finding]:
+    """Return the faults that leave something unread."""
+    every = (fault for reading in readings for fault in reading.faults)
+    return [fault for fault in every if fault.kind != _HARMLESS]
 
 
 def not_looked(readings: Sequence[Reading]) -> str:
     """Return why the fabrics were not looked at; empty: they were, but for counters and routes."""
-    why = [
-        str(fault)
-        for fault in _faults(readings)
-        if fault.kind != _HARMLESS and fault.program not in (_ROUTES, _COUNTERS)
-    ]
+    faults = _faults(readings)
+    why = [fault.text for fault in faults if fault.device not in (_ROUTES, _COUNTERS)]
     return "; ".join(why) if readings else "no adapter to look from"
 
 
@@ -137,11 +137,11 @@ def notes(readings: Sequence[Reading]) -> Iterator[Finding]:
     """Yield what else was not read of fabrics that were looked at."""
     for reading in readings:
         for fault in reading.faults:
-            kind, place = view.kinds.NOT_JUDGED, fault.program or "names"
-            if fault.program == _COUNTERS:
+            kind, place = view.kinds.NOT_JUDGED, fault.device or "names"
+            if fault.device == _COUNTERS:
                 place = "counters"
                 kind = view.kinds.NOT_LOOKED if reading.counters is None else kind
-            yield view.kinds.observation(kind, place, found=str(fault))
+            yield view.kinds.observation(kind, place, found=fault.text)
 
 
 def counts(readings: Iterable[Reading]) -> dict[str, int]:
@@ -181,19 +181,20 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
         return Seen(readings)
     # What nodes of this name said elsewhere is nothing of a simulated fabric's.
     known = {} if is_simulated(site.name) else view.errors.known_nodes(workspace.var)
-    joined = topology.join(topology.union(found), known, site.hosts.by_node or None)
-    accepted = view.accepted.read(view.accepted.path_of(workspace.reference, site.name))
+    joined, unfit = topology.join(topology.union(found), known, site.hosts.by_node or None)
+    path = view.accepted.path_of(workspace.reference, site.name)
+    accepted = view.accepted.read(path, view.AcceptedFabric)
     uncounted = any(each.counters is None for each in readings)
     deviations, state = view.judge(
-        joined.topology,
+        joined,
         None if uncounted else {end: it for each in readings for end, it in each.errors.items()},
         hosts=site.hosts,
         accepted=accepted,
-        before=view.errors.read_state(view.errors.state_paths(workspace.var, site.name)[0]),
+        before=view.errors.read_state(view.errors.state_path(workspace.var, site.name)),
         now=max(each.end or 0 for each in readings) or time.time(),
     )
     told = accepted.text_of_history if accepted else ""
-    return Seen(readings, joined, deviations, told, state)
+    return Seen(readings, joined, unfit, deviations, told, state)
 
 
 def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iterator[str]:
@@ -203,18 +204,29 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
     has looked at any.
     """
     main, found = system["name"], False
+    now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for name in (main, *(f"{main}-{partition['name']}" for partition in system["partitions"])):
-        kept, path = view.errors.state_paths(workspace.var, name)
-        if (fabric := view.accepted.last_read(path)) is not None:
+        state = view.errors.read_state(view.errors.state_path(workspace.var, name))
+        if (fabric := state.fabric) is not None:
             found = True
-            when = view.errors.stamp(view.errors.read_state(kept).time)
-            place = view.accepted.path_of(workspace.reference, name)
-            yield from _accept(place, name, fabric, when, reason)
+            path = view.accepted.path_of(workspace.reference, name)
+            before = view.accepted.take_over(path, view.AcceptedFabric, fabric, now, reason)
+            deviations, told = [], "for the first time"
+            if before:
+                if before.fabric == fabric:
+                    yield f"{name}: nothing has changed since it was {before.text_of_history}"
+                    continue
+                deviations = view.changes.changes(before.fabric.topology, fabric.topology)
+                told = plural(len(deviations), "change")
+            when = view.errors.stamp(state.time)
+            yield f"{name}: accepted as it was read at {when}, {told}: {path}"
+            yield from (f"  {each.text}" for each in deviations)
     if cables := view.errors.known_cables(workspace.var):
         found = True
-        path = view.neighbours.path_of(workspace.reference, main)
-        changed = view.neighbours.take_over(path, cables, _now(), reason)
-        told = f"accepted: {path}" if changed else "nothing has changed"
+        path = view.accepted.path_of(workspace.reference, main, view.neighbours.SUFFIX)
+        kind = view.neighbours.AcceptedCables
+        known = view.accepted.take_over(path, kind, cables, now, reason)
+        told = "nothing has changed" if known and known.fabric == cables else f"accepted: {path}"
         count = plural(sum(map(len, cables.values())), "cable")
         yield f"{main}: {count} of Ethernet: {told}"
     if not found:
@@ -223,20 +235,3 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
             "does, where a partition states `view` (InfiniBand), or lldpd runs on its nodes "
             "(Ethernet; config/fabric.md)"
         )
-
-
-def _accept(
-    path: Path, name: str, fabric: view.accepted.Kept, when: str, reason: str
-) -> Iterator[str]:
-    known = view.accepted.read(path)
-    if known and view.accepted.Kept.of(known.topology) == fabric:
-        yield f"{name}: nothing has changed since it was {known.text_of_history}"
-        return
-    changes = view.accepted.take_over(path, fabric, _now(), reason)
-    told = plural(len(changes), "change") if known else "for the first time"
-    yield f"{name}: accepted as it was read at {when}, {told}: {path}"
-    yield from (f"  {each.text}" for each in changes)
-
-
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")

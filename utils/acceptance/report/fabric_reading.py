@@ -91,21 +91,21 @@ def reading(source: Source, case: Ran) -> Reading:
     var, reference = source.workspace.var, source.workspace.reference
     told = stored.provenance.get("fabric_name")
     names = [told] if told else [stored.system, f"{stored.system}-{stored.partition}"]
-    kept_files = ((each, view.errors.state_paths(var, each)[1]) for each in names)
-    name = next((each for each, file in kept_files if file.exists()), names[0])
-    state_file, kept_file = view.errors.state_paths(var, name)
+    kept_files = {each: view.errors.state_path(var, each) for each in names}
+    name = next((each for each, file in kept_files.items() if file.exists()), names[0])
     topology = accepted = None
     state = view.State(0.0, None)
     try:
-        if (kept := view.accepted.last_read(kept_file)) is not None:
+        state = view.errors.read_state(kept_files[name])
+        if (kept := state.fabric) is not None:
             topology = kept.topology
             known = stored.provenance.get("fabric_sha256")
             if known and known != view.accepted.checksum(kept):
                 faults.append("the drawing is of a later reading than the table: it was read again")
         else:
-            faults.append(f"nothing of it is kept in {kept_file}: there is no drawing")
-        accepted = view.accepted.read(view.accepted.path_of(reference, name))
-        state = view.errors.read_state(state_file)
+            faults.append(f"nothing of it is kept in {kept_files[name]}: there is no drawing")
+        path = view.accepted.path_of(reference, name)
+        accepted = view.accepted.read(path, view.AcceptedFabric)
     except Fault as err:
         faults.append(str(err))
         source.note(err)

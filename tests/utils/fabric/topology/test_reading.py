@@ -84,20 +84,20 @@ def adapters(*guids):
 def test_guids_join_whatever_the_adapters_call_themselves():
     tree = fat_tree(4, 2, 1)
     tree.names["node0001"], tree.names["node0002"] = tree.names["node0002"], "MT4123 ConnectX6"
-    joined = join(
+    joined, unfit = join(
         topology_of(tree), {f"n{k}": adapters(tree.guid(f"node000{k}")) for k in (1, 2, 3, 4)}
     )
-    assert joined.topology.hosts == {f"n{k}": (tree.guid(f"node000{k}"),) for k in (1, 2, 3, 4)}
-    assert joined.topology.device_name(tree.guid("node0001")) == "n1"
-    assert joined.notes == ()
+    assert joined.hosts == {f"n{k}": (tree.guid(f"node000{k}"),) for k in (1, 2, 3, 4)}
+    assert joined.device_name(tree.guid("node0001")) == "n1"
+    assert unfit == ()
 
 
 def test_a_name_that_belongs_to_another_node():
     tree = fat_tree(4, 2, 1)
     names = [f"node000{k}" for k in (1, 2, 3, 4)]
     tree.names["node0001"], tree.names["node0002"] = tree.names["node0002"], tree.names["node0001"]
-    joined = join(topology_of(tree), {name: adapters(tree.guid(name)) for name in names})
-    assert joined.notes == (
+    _, unfit = join(topology_of(tree), {name: adapters(tree.guid(name)) for name in names})
+    assert unfit == (
         "node0001: its adapter 0x98039b0300500000 calls itself node0002 mlx5_0",
         "node0002: its adapter 0x98039b0300500010 calls itself node0001 mlx5_0",
     )
@@ -105,7 +105,7 @@ def test_a_name_that_belongs_to_another_node():
 
 def test_a_node_that_is_not_there_a_host_that_is_no_node_and_one_known_by_name():
     tree = fat_tree(4, 2, 1)
-    joined = join(
+    joined, unfit = join(
         topology_of(tree),
         {
             "node0001": adapters(tree.guid("node0001"), "0x00000000000000aa"),
@@ -115,8 +115,8 @@ def test_a_node_that_is_not_there_a_host_that_is_no_node_and_one_known_by_name()
         },
         ["node0002", "node0001", "node0009"],
     )
-    assert joined.topology.hosts.keys() == {"node0001", "node0002", "node0003"}
-    assert joined.notes == (
+    assert joined.hosts.keys() == {"node0001", "node0002", "node0003"}
+    assert unfit == (
         "node0009: no adapter of it is in the fabric (by its name)",
         "other: no adapter of it is in the fabric (mlx5_0 0x00000000000000bb)",
         "2 nodes (node0002, node0003) known by the adapters' descriptions only, as sysfs was not "
@@ -128,6 +128,6 @@ def test_a_node_that_is_not_there_a_host_that_is_no_node_and_one_known_by_name()
 def test_two_rails_in_one_fabric_are_one_node():
     tree = fat_tree(4, 2, 1)
     both = (tree.guid("node0001"), tree.guid("node0002"))
-    topology = join(topology_of(tree), {"n1": adapters(*both)}).topology
+    topology, _ = join(topology_of(tree), {"n1": adapters(*both)})
     assert topology.hosts == {"n1": both}
     assert topology.device_name(both[1]) == "node0002 mlx5_0"

@@ -55,7 +55,7 @@ def test_a_program_that_hangs_is_stopped(run, tmp_path):
     done = run("-t", "1", ibnetdiscover='[ "$1" = --version ] || exec sleep 25')
     assert done.returncode == 0
     reading = topology.read(tmp_path / "out")
-    assert [(fault.kind, fault.program) for fault in reading.faults] == [("late", "ibnetdiscover")]
+    assert [(fault.kind, fault.device) for fault in reading.faults] == [("late", "ibnetdiscover")]
 
 
 def test_nothing_is_installed(run, tmp_path):

@@ -63,4 +63,4 @@ def test_any_two_faults_at_once_are_named():
 
 def test_what_is_made_is_what_the_programs_say(healthy):
     found, _ = those.made(those.small())
-    assert view.accepted.Kept.of(found) == view.accepted.Kept.of(healthy[0].topology)
+    assert view.accepted.Kept.of(found) == view.accepted.Kept.of(healthy[0].fabric.topology)

@@ -90,7 +90,7 @@ def test_without_counters_those_of_the_last_reading_stay():
 def test_a_state_is_kept_and_read_back(tmp_path):
     var, errors = tmp_path, {END: {"LinkDownedCounter": 7, "PortRcvSwitchRelayErrors": 3}}
     _, kept = seen(errors, {}, known=None)
-    path, _ = view.errors.state_paths(var, "made")
+    path = view.errors.state_path(var, "made")
     state_files.write(path, kept)
     again = view.errors.read_state(path)
     assert again.counters == {str(END): {"LinkDownedCounter": 7}}

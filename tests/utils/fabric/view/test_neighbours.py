@@ -61,11 +61,13 @@ def test_what_nobody_tells_is_said_where_it_counts():
 
 
 def test_what_is_accepted_is_read_back(tmp_path):
-    path = view.neighbours.path_of(tmp_path, "made")
-    assert view.neighbours.read(path) is None
-    assert view.neighbours.take_over(path, CABLES, TIME, "all is well")
-    assert view.neighbours.read(path) == ACCEPTED
-    assert not view.neighbours.take_over(path, CABLES, TIME, "again")
+    path = view.accepted.path_of(tmp_path, "made", view.neighbours.SUFFIX)
+    kind = view.neighbours.AcceptedCables
+    assert view.accepted.read(path, kind) is None
+    assert view.accepted.take_over(path, kind, CABLES, TIME, "all is well") is None
+    assert view.accepted.read(path, kind) == ACCEPTED
+    assert view.accepted.take_over(path, kind, CABLES, TIME, "again") == ACCEPTED
+    assert view.accepted.read(path, kind) == ACCEPTED
     for each, ends in CABLES.items():
         neighbours = [(interface, *far) for interface, far in ends.items()]
         view.errors.remember_node(tmp_path, node(*neighbours, name=each))
@@ -92,20 +94,20 @@ def test_the_guids_of_adapters_of_infiniband_are_kept(tmp_path):
     [
         ("", "truncated"),
         ("<<<<<<< HEAD\n", "malformed"),
-        (f'{{"accepted": {WHEN}}}', "cables"),
-        ('{"accepted": {"yesterday": "well"}, "cables": {}}', "accepted"),
-        (f'{{"accepted": {WHEN}, "cables": {{"node1": {{"eth1": ["leaf01"]}}}}}}', "length 2"),
+        (f'{{"accepted": {WHEN}}}', "fabric"),
+        ('{"accepted": {"yesterday": "well"}, "fabric": {}}', "accepted"),
+        (f'{{"accepted": {WHEN}, "fabric": {{"node1": {{"eth1": ["leaf01"]}}}}}}', "length 2"),
         (
-            '{"accepted": {"2026-11-22T18:00:00+00:00": "well"}, "cables": {}, "cable": {}}',
-            "`cable`",
+            '{"accepted": {"2026-11-22T18:00:00+00:00": "well"}, "fabric": {}, "cables": {}}',
+            "`cables`",
         ),
-        ('{"accepted": {}, "cables": {}}', "length >= 1"),
+        ('{"accepted": {}, "fabric": {}}', "length >= 1"),
     ],
 )
 def test_another_text_is_refused_with_its_place(tmp_path, text, why):
-    path = view.neighbours.path_of(tmp_path, "made")
+    path = view.accepted.path_of(tmp_path, "made", view.neighbours.SUFFIX)
     path.parent.mkdir()
     path.write_text(text)
     with pytest.raises(ParseError, match=why) as caught:
-        view.neighbours.read(path)
+        view.accepted.read(path, view.neighbours.AcceptedCables)
     assert caught.value.where == str(path)

@@ -297,14 +297,15 @@ def accept_fabrics(data: Mapping[str, Any], workspace: Workspace) -> Iterator[st
     }
     for name, fabric in seen.items():
         path = view.accepted.path_of(workspace.reference, name)
-        last = view.accepted.last_read(view.errors.state_paths(workspace.var, name)[1])
-        if known := view.accepted.read(path):
+        last = view.errors.read_state(view.errors.state_path(workspace.var, name)).fabric
+        if known := view.accepted.read(path, view.AcceptedFabric):
             told = f"stays as it was {known.text_of_history}; `acceptance fabric accept` changes it"
         elif data["outcome"] not in (ACCEPTED, RESERVED):
             told = f"is not stored as accepted: {data['outcome']}"
         elif last is None or view.accepted.checksum(last) != fabric:
             told = "is not stored as accepted: it was read again since"
         else:
-            view.accepted.take_over(path, last, data["ended"], f"acceptance {data['campaign']}")
+            reason = f"acceptance {data['campaign']}"
+            view.accepted.take_over(path, view.AcceptedFabric, last, data["ended"], reason)
             told = f"is accepted: {path}"
         yield f"fabric {name} {told}"

@@ -11,5 +11,5 @@ from acceptance.fabric.topology.model import (
     parts,
     union,
 )
-from acceptance.fabric.topology.reading import SCRIPT, Joined, Reading, join, options, read
+from acceptance.fabric.topology.reading import SCRIPT, Reading, join, options, read
 from acceptance.fabric.topology.summary import Leaf, structure, switch_count

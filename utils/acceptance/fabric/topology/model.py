@@ -199,9 +199,9 @@ class Topology:
         """Return the node that has an adapter; empty where nobody knows."""
         return self.node_of.get(guid, "")
 
-    def nodes(self, guids: Iterable[str]) -> str:
-        """Return the nodes of these devices, with commas, as an observation has them."""
-        return ",".join(dict.fromkeys(filter(None, map(self.node, guids))))
+    def nodes(self, guids: Iterable[str]) -> tuple[str, ...]:
+        """Return the nodes of these devices, as far as they are known, each once."""
+        return tuple(dict.fromkeys(filter(None, map(self.node, guids))))
 
     def level(self, guid: str) -> int | None:
         """Return the level of a device, see `_levels`; None: no way leads to a host."""

@@ -10,30 +10,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from acceptance.core.errors import Fault, ParseError, read_whole
+from acceptance.core.findings import Finding
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.topology import outputs
 from acceptance.fabric.topology.model import End, Topology
 from acceptance.fabric.topology.outputs import Counters, PortState
 
 
-@dataclass(frozen=True)
-class Joined:
-    """A topology whose `hosts` are filled, and what did not fit, a line each."""
-
-    topology: Topology
-    notes: tuple[str, ...] = ()
-
-
 def join(
     topology: Topology,
     nodes: Mapping[str, Mapping[str, str]],
     names: Iterable[str] | None = (),
-) -> Joined:
+) -> tuple[Topology, tuple[str, ...]]:
     """Join hosts with nodes: by GUID; of nodes that report none, and of `names`, by description.
 
+    Returned are the topology, whose `hosts` are filled, and what did not fit, a line each.
     `nodes` have the GUID of each of their adapters.
     A description names a node where its first word, without a domain, is the node's name. None:
     nobody says which nodes there are, so that whatever descriptions begin with are names.
@@ -68,7 +62,7 @@ def join(
     absent |= dict.fromkeys(unknown.difference(by_name), "by its name")
     hosts |= {node: tuple(described[node]) for node in by_name}
     joined = replace(topology, hosts=dict(sorted(hosts.items())))
-    return Joined(joined, tuple(_unfit(joined, called_so, by_name, absent)))
+    return joined, tuple(_unfit(joined, called_so, by_name, absent))
 
 
 def _unfit(
@@ -118,34 +112,15 @@ PROGRAMS = {
 _ROUTES = "dump_lfts"
 #: What a line has about a question that got no answer.
 _LOST = ("timeout", "timed out", "Query remote")
-Kind = Literal[
-    "not-run", "missing", "permission", "late", "failed", "empty", "form", "cut", "no-manager",
-    "half", "names", "disagree",
-]  # fmt: skip
 Parsed = TypeVar("Parsed")
-
-
-@dataclass(frozen=True)
-class ReadingFault:
-    """Something that was not read, or does not fit: a stable word, the program, and a line.
-
-    `asked` is the adapter and port that it was looked from, if any was named.
-    """
-
-    kind: Kind
-    program: str
-    text: str
-    asked: str = ""
-
-    def __str__(self) -> str:
-        """Write the line."""
-        words = (f"from {self.asked}" if self.asked else "", self.program, self.text)
-        return ": ".join(filter(None, words))
 
 
 @dataclass(frozen=True)
 class Reading:
     """What a folder has: `topology` is None where the fabric was not looked at; `faults` say why.
+
+    The device of a fault is the program; its kind is one of not-run, missing, permission, late,
+    failed, empty, form, cut, no-manager, half, names and disagree.
 
     `counters` are the errors of each port (None: not read; a port that has none is zero). `begin`
     and `end` are in seconds since 1970, None where the script did not come so far. `asked` is the
@@ -155,7 +130,7 @@ class Reading:
     folder: Path
     topology: Topology | None = None
     counters: Counters | None = None
-    faults: tuple[ReadingFault, ...] = ()
+    faults: tuple[Finding, ...] = ()
     begin: int | None = None
     end: int | None = None
     asked: str = ""
@@ -168,7 +143,7 @@ class Reading:
         It is read when it is asked for: a fabric of 10,000 nodes has 400 MB of it. Raises
         ParseError for a text of more than `LONGEST` bytes, and OSError.
         """
-        if any(fault.program == _ROUTES and fault.kind != "half" for fault in self.faults):
+        if any(fault.device == _ROUTES and fault.kind != "half" for fault in self.faults):
             return ""
         path = _routes_of(self.folder)
         if path is None:
@@ -194,7 +169,7 @@ def read(folder: Path) -> Reading:
 @dataclass
 class _Folder:
     folder: Path
-    faults: list[ReadingFault] = field(default_factory=list)
+    faults: list[Finding] = field(default_factory=list)
 
     def reading(self) -> Reading:
         begin, end = (self._number(name) for name in ("begin", "end"))
@@ -297,13 +272,14 @@ class _Folder:
         lines = reversed(self._text(f"{program}.err").splitlines())
         return next((one_line(line) for line in lines if line.strip()), "")
 
-    def _told(self, kind: Kind, program: str, troubles: list[str]) -> None:
+    def _told(self, kind: str, program: str, troubles: list[str]) -> None:
         if troubles:
             self._fault(kind, program, shortened(troubles, 3))
 
-    def _fault(self, kind: Kind, program: str, text: str) -> None:
+    def _fault(self, kind: str, program: str, text: str) -> None:
         asked = self._text("asked").strip()
-        self.faults.append(ReadingFault(kind, program, text.rstrip("; "), asked))
+        words = (f"from {asked}" if asked else "", program, text.rstrip("; "))
+        self.faults.append(Finding(kind, ": ".join(filter(None, words)), device=program))
 
     def _text(self, name: str) -> str:
         try:

@@ -135,23 +135,13 @@ CROSSINGS = 2
 _TRIED = 48
 
 
-@dataclass(frozen=True)
-class _Crossings:
-    """Rounds of pairs (numbers of `Routes.hosts`: from, to), and what they do not cross.
+def choose(routes: Routes, hosts: Sequence[int]) -> list[list[tuple[int, int]]]:
+    """Return rounds of pairs of these hosts, as numbers of `Routes.hosts`: from, to.
 
-    `uncrossed` are the directions that fewer pairs cross than were wanted: no route between these
-    hosts takes them, or too few do.
+    They are the same for the same routes and hosts. Directions that no route between these hosts
+    takes are not crossed, and some are by fewer pairs than is wanted, where fewer take them.
     """
-
-    rounds: tuple[tuple[tuple[int, int], ...], ...]
-    uncrossed: tuple[int, ...]
-
-
-def choose(
-    routes: Routes, hosts: Sequence[int], crossings: int = CROSSINGS, seed: int = 0
-) -> _Crossings:
-    """Choose pairs of these hosts; the same for the same routes, hosts and seed."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     first, second = (each.ravel() for each in np.meshgrid(hosts, hosts, indexing="ij"))
     apart = first != second
     first, second = first[apart], second[apart]
@@ -167,37 +157,30 @@ def choose(
     on: dict[int, list[int]] = {}
     # What few routes take comes first: what many take is then crossed on the way.
     for link in sorted(np.nonzero(number)[0].tolist(), key=lambda each: (number[each], each)):
-        while crossed[link] < min(crossings, number[link]):
+        while crossed[link] < min(CROSSINGS, number[link]):
             candidates = pair[begin[link] : begin[link + 1]]
             candidates = random.choice(candidates, min(_TRIED, len(candidates)), replace=False)
-            best = candidates[_worth(steps[candidates], link, crossed, crossings, steps, on)]
+            best = candidates[_worth(steps[candidates], link, crossed, steps, on)]
             if int(best) in on.get(link, []):
                 break
             chosen.append(int(best))
             for step in steps[best][steps[best] != NONE].tolist():
                 crossed[step] += 1
                 on.setdefault(step, []).append(int(best))
-    rounds = _rounds(steps[chosen])
-    return _Crossings(
-        tuple(
-            tuple((int(first[chosen[n]]), int(second[chosen[n]])) for n in members)
-            for members in rounds
-        ),
-        tuple(int(each) for each in np.nonzero(crossed < crossings)[0]),
-    )
+    pairs = [(int(first[each]), int(second[each])) for each in chosen]
+    return [[pairs[n] for n in members] for members in _rounds(steps[chosen])]
 
 
 def _worth(
     candidates: NDArray[np.int32],
     link: int,
     crossed: NDArray[np.int32],
-    crossings: int,
     steps: NDArray[np.int32],
     on: dict[int, list[int]],
 ) -> int:
     """Return the candidate that crosses most that is still to be crossed, and shares least."""
     real = candidates != NONE
-    wanted = (real & (crossed[candidates] < crossings)).sum(axis=1)
+    wanted = (real & (crossed[candidates] < CROSSINGS)).sum(axis=1)
     before = on.get(link, [])
     shared = np.isin(candidates, steps[before]).sum(axis=1) if before else 0
     taken = np.array([tuple(row) in {tuple(steps[n]) for n in before} for row in candidates])

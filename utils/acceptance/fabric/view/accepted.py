@@ -1,4 +1,4 @@
-"""The accepted fabric: `reference/sites/<system>.fabric`, JSON that fits git.
+"""The accepted fabric: `reference/sites/<system>.fabric`, JSON that fits git; of Ethernet `.lldp`.
 
 That of a simulated system is in `reference/simulated/`. `reference/README.md` says what each key
 means, and has an example.
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -23,28 +23,18 @@ from acceptance.core.findings import Finding
 from acceptance.core.paths import INSTALLED, ROOT
 from acceptance.core.text import one_line, plural
 from acceptance.core.words import is_simulated
-from acceptance.fabric.topology import (
-    Device,
-    End,
-    Link,
-    Topology,
-    parts,
-    structure,
-    summary,
-)
+from acceptance.fabric.topology import Device, End, Link, Topology, parts, structure, summary
 from acceptance.fabric.view import kinds
-from acceptance.fabric.view.changes import changes
 
-_SUFFIX = ".fabric"
 _Guid = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}$")]
 _Name = Annotated[str, Meta(pattern=r"^\S")]
 _Ends = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}\[\d+\] 0x[0-9a-f]{16}\[\d+\]$")]
-_Trained = Annotated[str, Meta(pattern=r"^\d+x \S+( # .*)?$")]
+_Trained = Annotated[str, Meta(pattern=r"^(\d+x|\?\?) \S+( # .*)?$")]
 _END = re.compile(r"(\w+)\[(\d+)\]")
 _T = TypeVar("_T")
 
 
-class Kept(Struct, frozen=True, forbid_unknown_fields=True):
+class Kept(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """What is stored of a fabric, which says nothing of a time.
 
     Switches and hosts are names by GUID, nodes have the GUIDs of their adapters. A link is that of
@@ -87,7 +77,7 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
             links,
         )
 
-    @property
+    @cached_property
     def topology(self) -> Topology:
         """Return the fabric."""
         devices = {guid: Device(guid, "switch", name, 0, 0) for guid, name in self.switches.items()}
@@ -100,10 +90,11 @@ class Kept(Struct, frozen=True, forbid_unknown_fields=True):
         return Topology(devices, tuple(links), self.nodes)
 
 
-class Accepted(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
-    """What was accepted of a system; `accepted` says when and why, the oldest first."""
+class Accepted(Struct, Generic[_T], frozen=True, forbid_unknown_fields=True):
+    """A fabric as it was accepted; `accepted` says when and why, the oldest first."""
 
     accepted: Annotated[dict[datetime, str], Meta(min_length=1)]
+    fabric: _T
 
     @property
     def text_of_history(self) -> str:
@@ -112,20 +103,12 @@ class Accepted(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
         return f"accepted {time:%Y-%m-%d} ({reason})"
 
 
-class AcceptedFabric(Accepted, frozen=True, forbid_unknown_fields=True, dict=True):
-    """A fabric as it was accepted."""
-
-    fabric: Kept
-
-    @cached_property
-    def topology(self) -> Topology:
-        """Return the fabric."""
-        return self.fabric.topology
+AcceptedFabric = Accepted[Kept]
 
 
-def path_of(reference: Path, name: str) -> Path:
+def path_of(reference: Path, name: str, suffix: str = ".fabric") -> Path:
     """Return the file of a fabric's accepted state: that of a model is in `simulated/`."""
-    return reference / ("simulated" if is_simulated(name) else "sites") / f"{name}{_SUFFIX}"
+    return reference / ("simulated" if is_simulated(name) else "sites") / f"{name}{suffix}"
 
 
 def checksum(fabric: Kept) -> str:
@@ -133,37 +116,25 @@ def checksum(fabric: Kept) -> str:
     return hashlib.sha256(msgspec.json.encode(fabric, order="sorted")).hexdigest()
 
 
-def read(path: Path) -> AcceptedFabric | None:
+def read(path: Path, kind: type[Accepted[_T]]) -> Accepted[_T] | None:
     """Read the accepted state of a fabric; None where there is none yet.
 
     Raises ParseError for anything else than such a file.
     """
-    return read_file(path, AcceptedFabric)
-
-
-def last_read(path: Path) -> Kept | None:
-    """Return a fabric as it was read last, None where it never was; raises as `read`."""
-    return read_file(path, Kept)
-
-
-def read_file(path: Path, kind: type[_T]) -> _T | None:
-    """Read such a file, None where there is none; raises ParseError."""
     try:
-        found: _T | None = state_files.read(path, kind)
+        found: Accepted[_T] | None = state_files.read(path, kind)
     except (ValueError, state_files.StoredFault) as err:
         raise ParseError(str(path), f"no file of a fabric: {err}") from None
     return found
 
 
-def history(old: Accepted | None, time: str, reason: str) -> dict[datetime, str]:
-    """Return when and why something was accepted, with what it was accepted for before."""
-    return {**(old.accepted if old else {}), datetime.fromisoformat(time): one_line(reason)}
+def take_over(
+    path: Path, kind: type[Accepted[_T]], fabric: _T, time: str, reason: str
+) -> Accepted[_T] | None:
+    """Accept a fabric in place of what was accepted before, which is returned.
 
-
-def take_over(path: Path, fabric: Kept, time: str, reason: str) -> list[Finding]:
-    """Accept a fabric in place of what was accepted before; return the changes.
-
-    Raises Fault where a file of before is malformed, or nothing may be written there.
+    Nothing is written where it is the same. Raises Fault where a file of before is malformed, or
+    nothing may be written there.
     """
     if INSTALLED and path.is_relative_to(ROOT):
         raise Fault(
@@ -171,9 +142,11 @@ def take_over(path: Path, fabric: Kept, time: str, reason: str) -> list[Finding]
             "own, and name that in ACCEPTANCE_REFERENCE",
             where=str(path),
         )
-    old = read(path)
-    state_files.write(path, AcceptedFabric(history(old, time, reason), fabric))
-    return changes(old.topology, fabric.topology) if old else []
+    old = read(path, kind)
+    if old is None or old.fabric != fabric:
+        history = {**(old.accepted if old else {}), datetime.fromisoformat(time): one_line(reason)}
+        state_files.write(path, Accepted(history, fabric))
+    return old
 
 
 def uplinks(
@@ -183,7 +156,8 @@ def uplinks(
 
     Known are leaves that were accepted so, and those at which a change was found: `changed`.
     """
-    then = {leaf.guid: leaf for leaf in structure(accepted.topology).leaves} if accepted else {}
+    leaves = structure(accepted.fabric.topology).leaves if accepted else ()
+    then = {leaf.guid: leaf for leaf in leaves}
     places = " ".join(each.device for each in changed if each.fails)
     found = []
     for leaf in structure(topology).fewer:

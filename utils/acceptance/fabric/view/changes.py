@@ -75,8 +75,8 @@ class _Comparison:
             new_name = f", its name is {name}" if name != self.old.devices[before].name else ""
             found, expected = f"GUID {after}{new_name}", f"GUID {before}, as accepted"
             what = "switch" if self.old.is_switch(before) else "adapter"
-            node = self.new.node(after) or self.old.node(before)
-            yield observation(kinds.REPLACED, place, found, expected, what, node)
+            nodes = self.new.nodes([after]) or self.old.nodes([before])
+            yield observation(kinds.REPLACED, place, found, expected, what, nodes)
 
     def swapped(self) -> Iterator[Finding]:
         lost_at = _by_end(self.lost)
@@ -92,7 +92,7 @@ class _Comparison:
                     place, found = " and ".join(were), " and ".join(are)
                     nodes = self.new.nodes(end.guid for end in (*ends, *rest))
                     expected = "each at its own port, as accepted"
-                    yield observation(kinds.SWAPPED, place, found, expected, node=nodes)
+                    yield observation(kinds.SWAPPED, place, found, expected, nodes=nodes)
 
     def moved(self) -> Iterator[Finding]:
         lost_at = _by_end(self.lost)
@@ -105,7 +105,7 @@ class _Comparison:
                     found = self.new.link_text(self.gained.pop(ends))
                     expected = "the port at which it was accepted"
                     nodes = self.new.nodes(each.guid for each in ends)
-                    yield observation(kinds.MOVED, place, found, expected, node=nodes)
+                    yield observation(kinds.MOVED, place, found, expected, nodes=nodes)
 
     def switches_gone(self) -> Iterator[Finding]:
         for guid in self.old.switches:
@@ -113,10 +113,10 @@ class _Comparison:
                 continue
             links = _take(self.lost, guid)
             far = shortened(sorted(self.old.name(link.other(guid)) for link in links))
-            place, nodes = self.old.device_name(guid), (each for it in links for each in _guids(it))
+            place, ends = self.old.device_name(guid), (each for it in links for each in _guids(it))
             found = f"gone, with its links to {far}" if far else "gone"
-            expected, node = f"GUID {guid}, as accepted", self.old.nodes(nodes)
-            yield observation(kinds.SWITCH, place, found, expected, "switch", node)
+            expected, nodes = f"GUID {guid}, as accepted", self.old.nodes(ends)
+            yield observation(kinds.SWITCH, place, found, expected, "switch", nodes)
 
     def switches_new(self) -> Iterator[Finding]:
         for guid in self.new.switches:
@@ -141,7 +141,7 @@ class _Comparison:
             for what, slower in _ASPECTS.items():
                 was, runs = getattr(before, what), getattr(after, what)
                 if was != runs:
-                    kind = slower if _is_slower(what, runs, was) else kinds.FASTER
+                    kind = slower if _rank(runs) < _rank(was) else kinds.FASTER
                     yield of_link(self.new, after, kind, runs, f"{was}, as accepted", what)
 
     def renamed_nodes(self) -> Iterator[Finding]:
@@ -149,7 +149,7 @@ class _Comparison:
             was, is_now = self.old.node(guid), self.new.node(guid)
             if was and is_now and was != is_now:
                 found, expected = f"the adapter of {is_now}", f"that of {was}, as accepted"
-                yield observation(kinds.RENAMED, guid, found, expected, node=is_now)
+                yield observation(kinds.RENAMED, guid, found, expected, nodes=(is_now,))
 
 
 def _replacements(old: Topology, new: Topology) -> dict[str, str]:
@@ -205,23 +205,16 @@ def _take(links: dict[Ends, Link], guid: str) -> list[Link]:
     return [links.pop(each) for each in ends]
 
 
-#: The words of speeds -> their places in that order.
-_SPEEDS = {word: number for number, word in enumerate(INFINIBAND)}
 #: Links of a kind below which no median says what they should do.
 _FEW = 3
 
 
-def rank(what: str, word: str) -> int:
+def _rank(word: str) -> int:
     """Return the place of a width or a speed in their order; -1 for a word that nobody knows."""
-    if what == "speed":
-        return _SPEEDS.get(word, -1)
+    if word in INFINIBAND:
+        return [*INFINIBAND].index(word)
     lanes = word[:-1]
     return int(lanes) if lanes.isdecimal() else -1
-
-
-def _is_slower(what: str, word: str, other: str) -> bool:
-    """Tell whether a width or a speed is less than another one."""
-    return rank(what, word) < rank(what, other)
 
 
 @dataclass(frozen=True)
@@ -272,42 +265,34 @@ def trained(topology: Topology, hosts: Hosts) -> list[Finding]:
     if unjudged:
         text = f"{plural(unjudged, 'link')} of hosts that belong to no partition are compared with "
         found.append(observation(kinds.NOT_JUDGED, "hosts", text + "what was accepted only"))
+    # Of each switch the best speed of any of its links: it may be an older one.
+    best = {
+        guid: max((link.speed for _, _, link in topology.graph.edges(guid, "link")), key=_rank)
+        for guid in topology.switches
+        if topology.graph.degree(guid)
+    }
     for what in _ASPECTS:
-        best = _best(topology, what)
         for members in alike.values():
             if len(members) >= _FEW:
-                found += _by_median(topology, members, what, best)
+                found += _by_median(topology, members, what, best if what == "speed" else {})
     return found
-
-
-def _best(topology: Topology, what: str) -> dict[str, str]:
-    """Return device -> the best that any of its links does: it may be an older one."""
-    words: dict[str, list[str]] = defaultdict(list)
-    for link in topology.links:
-        for guid in _guids(link):
-            words[guid].append(getattr(link, what))
-    return {guid: max(each, key=lambda word: rank(what, word)) for guid, each in words.items()}
 
 
 def _by_median(
     topology: Topology, members: Sequence[Link], what: str, best: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Compare links of a kind with their median, or with the best that both ends do at all."""
-    words = sorted((getattr(link, what) for link in members), key=lambda word: rank(what, word))
-    median, older = words[len(words) // 2], set()
+    words = sorted((getattr(link, what) for link in members), key=_rank)
+    median = words[len(words) // 2]
+    ends = {guid for link in members for guid in _guids(link) if guid in best}
+    older = [guid for guid in sorted(ends) if _rank(best[guid]) < _rank(median)]
     for link in members:
-        limited = {
-            guid
-            for guid in _guids(link)
-            if what == "speed" and topology.is_switch(guid) and _is_slower(what, best[guid], median)
-        }
-        older |= limited
-        bests = (best[guid] for guid in limited)
-        expected = min(bests, key=lambda word: rank(what, word), default=median)
-        if _is_slower(what, runs := getattr(link, what), expected):
+        bests = (best.get(guid, median) for guid in _guids(link))
+        expected = min((median, *bests), key=_rank)
+        if _rank(runs := getattr(link, what)) < _rank(expected):
             text = f"{expected}, the median of {plural(len(members), 'link')} of its kind"
             yield of_link(topology, link, _ASPECTS[what], runs, text, what)
-    for guid in sorted(older):
+    for guid in older:
         text = f"{best[guid]} at most, on all of its links"
         expected = f"{median} by the median of its kind, unless it is an older one"
         yield observation(kinds.OLDER, topology.device_name(guid), text, expected, what)

@@ -3,10 +3,10 @@
 Nothing is reset here. Counters stop at their highest value; whoever has the right resets them.
 
 Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
-the last reading (s since the epoch), counters above 0 by port, and of each deviation since
-when it has been seen (ISO 8601). `<name>.fabric`: the fabric as it was read last (`accepted.Kept`),
-which `acceptance fabric accept` takes over. `nodes/<node>.json`: the GUIDs of a node's adapters and
-the other ends of its cables of Ethernet, as the link check found them.
+the last reading (s since the epoch), counters above 0 by port, of each deviation since when it
+has been seen (ISO 8601), and the fabric itself, which `acceptance fabric accept` takes over.
+`nodes/<node>.json`: the GUIDs of a node's adapters and the other ends of its cables of Ethernet, as
+the link check found them.
 """
 
 import math
@@ -26,6 +26,7 @@ from acceptance.fabric.counters import HIGHEST
 from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.topology import End, Link, Topology
 from acceptance.fabric.view import kinds
+from acceptance.fabric.view.accepted import Kept
 from acceptance.fabric.view.kinds import of_link
 
 #: The bit errors per bit that the InfiniBand Architecture Specification (volume 2) allows a link.
@@ -176,21 +177,21 @@ _PATIENCE = 60.0
 
 
 class State(Struct, forbid_unknown_fields=True):
-    """The last reading: `time` is 0, and `counters` None, where there was none."""
+    """The last reading: `time` is 0, and `counters` and `fabric` None, where there was none."""
 
     time: float
     counters: KeptCounters | None
     since: dict[str, str] = {}
+    fabric: Kept | None = None
 
     def hours(self, now: float) -> float:
         """Return how long ago the last reading was; a clock that was set back counts as nothing."""
         return max(0.0, now - self.time) / 3600
 
 
-def state_paths(var: Path, name: str) -> tuple[Path, Path]:
-    """Return the files of a fabric: its state, and what was read of it last."""
-    folder = var / _FOLDER
-    return folder / f"{name}.json", folder / f"{name}.fabric"
+def state_path(var: Path, name: str) -> Path:
+    """Return the file with the last reading of a fabric."""
+    return var / _FOLDER / f"{name}.json"
 
 
 def state_locked(var: Path, name: str) -> AbstractContextManager[None]:

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from acceptance.core.findings import Finding
 from acceptance.fabric.topology import Topology
 from acceptance.fabric.view import kinds
-from acceptance.fabric.view.accepted import AcceptedFabric, single_points, uplinks
+from acceptance.fabric.view.accepted import AcceptedFabric, Kept, single_points, uplinks
 from acceptance.fabric.view.changes import Hosts, changes, trained
 from acceptance.fabric.view.errors import Counters, State, errors, kept_of, stamp
 
@@ -29,7 +29,7 @@ def judge(
         text = "nothing accepted yet: a lost cable cannot be told from a free port"
         found.append(kinds.observation(kinds.NOT_JUDGED, "cables", found=text))
     else:
-        found += changes(accepted.topology, topology, hosts.away)
+        found += changes(accepted.fabric.topology, topology, hosts.away)
     found += uplinks(topology, accepted, found)
     if counters is not None:
         found += errors(topology, counters, before.counters, before.hours(now))
@@ -43,9 +43,10 @@ def judge(
         else each
         for each in kept
     ]
+    fabric = Kept.of(topology)
     if counters is None:  # of those of the last reading it is known when they were read
-        return told, State(before.time, before.counters, since)
-    return told, State(now, kept_of(counters), since)
+        return told, State(before.time, before.counters, since, fabric)
+    return told, State(now, kept_of(counters), since, fabric)
 
 
 def key_of(seen: Finding) -> str:

@@ -39,6 +39,9 @@ FAILING = frozenset(
 )
 
 
+Nodes = tuple[str, ...]
+
+
 def kind_of(seen: Finding) -> Kind | None:
     """Return what is known of what was seen; None: it is of no fabric."""
     return OF_FABRICS.get(seen.kind) or OF_CABLES.get(seen.kind)
@@ -51,11 +54,10 @@ def said(seen: Finding) -> str:
 
 
 def observation(
-    kind: str, place: str, found: str, expected: str = "", what: str = "", node: str = ""
+    kind: str, place: str, found: str, expected: str = "", what: str = "", nodes: Nodes = ()
 ) -> Finding:
     """Return what was seen at a place: a link by both of its ends, a switch, or a port."""
     fails = kind in FAILING or kind in OF_CABLES
-    nodes = tuple(filter(None, node.split(",")))
     seen = Finding(kind, "", fails, nodes, place, what, found, expected)
     return replace(seen, text=f"{place}: {said(seen)}")
 

@@ -4,30 +4,20 @@
 cable is a node and its interface, a switch and its port::
 
     {"accepted": {"2026-11-22T18:00:00+00:00": "all is well"},
-     "cables": {"node0001": {"eth1": ["leaf01", "swp7"]}}}
+     "fabric": {"node0001": {"eth1": ["leaf01", "swp7"]}}}
 """
 
-from pathlib import Path
-
-from acceptance.core import state_files
 from acceptance.core.findings import Finding
 from acceptance.fabric.node import NodeLinks
-from acceptance.fabric.view import accepted, kinds
+from acceptance.fabric.view import kinds
+from acceptance.fabric.view.accepted import Accepted
 from acceptance.fabric.view.errors import Cables
 from acceptance.fabric.view.kinds import observation
 
-_SUFFIX = ".lldp"
-
-
-class AcceptedCables(accepted.Accepted, frozen=True, forbid_unknown_fields=True):
-    """Cables as they were accepted: of each node interface -> its cable."""
-
-    cables: dict[str, Cables]
-
-
-def path_of(reference: Path, name: str) -> Path:
-    """Return the file of the accepted cables of a system."""
-    return reference / "sites" / f"{name}{_SUFFIX}"
+#: What the name of their file ends with.
+SUFFIX = ".lldp"
+#: Cables as they were accepted: of each node interface -> its cable.
+AcceptedCables = Accepted[dict[str, Cables]]
 
 
 def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> list[Finding]:
@@ -35,10 +25,10 @@ def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> li
 
     `asked`: the fabric is one whose cables nobody else tells: what is not known is said, too.
     """
-    mine = known.cables.get(node.name, {}) if known else {}
+    mine = known.fabric.get(node.name, {}) if known else {}
     if node.neighbours is None:
         told = f"nobody tells where its cables lead: {node.no_neighbours or 'not asked'}"
-        return [observation(kinds.NOT_JUDGED, node.name, told, node=node.name)] * bool(
+        return [observation(kinds.NOT_JUDGED, node.name, told, nodes=(node.name,))] * bool(
             mine or asked
         )
     if known is None:
@@ -46,7 +36,7 @@ def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> li
         return [observation(kinds.NOT_JUDGED, "cables of Ethernet", told)] * asked
     owners = {
         far: f"{name} {interface}"
-        for name, ends in known.cables.items()
+        for name, ends in known.fabric.items()
         for interface, far in ends.items()
     }
     there, found = dict(node.neighbours), []
@@ -61,28 +51,13 @@ def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> li
             text = f"at {_end(ends[0])}" + (f", the port of {owner}" if owner else "")
         place = f"{node.name} {interface} - {_end(far)}"
         expected = "the port at which it was accepted"
-        found.append(observation(kind, place, text, expected, node=node.name))
+        found.append(observation(kind, place, text, expected, nodes=(node.name,)))
     for interface, ends in sorted(there.items()):
         place = f"{node.name} {interface} - {_end(ends[0])}"
-        new = observation(kinds.NEW_PORT, place, "a cable", "none, as accepted", node=node.name)
+        new = observation(kinds.NEW_PORT, place, "a cable", "none, as accepted", nodes=(node.name,))
         found.append(new)
     return found
 
 
 def _end(far: tuple[str, str]) -> str:
     return f"{far[0]}[{far[1]}]"
-
-
-def take_over(path: Path, cables: dict[str, Cables], time: str, reason: str) -> bool:
-    """Accept cables in place of those before; False where nothing has changed. Raises Fault."""
-    before = read(path)
-    if before and before.cables == cables:
-        return False
-    history = accepted.history(before, time, reason)
-    state_files.write(path, AcceptedCables(history, dict(sorted(cables.items()))))
-    return True
-
-
-def read(path: Path) -> AcceptedCables | None:
-    """Return the accepted cables, None where none are yet; raises ParseError."""
-    return accepted.read_file(path, AcceptedCables)

@@ -48,7 +48,7 @@ def _read(read: Reading, path: str) -> dict[str, Any]:
     }
     if now is None:
         return context
-    drawn = marked(now, read.accepted.topology if read.accepted else None, rows)
+    drawn = marked(now, read.accepted.fabric.topology if read.accepted else None, rows)
     tree = Tree(drawn, path).plot(summary(read, failing), simulated=bool(read.by.case.simulated))
     return context | {
         "drawn": drawn,
