@@ -90,7 +90,7 @@ def test_reframe_stops_though_what_told_it_so_was_kept(site, name):
     verdict = site.gate()[1]
     assert [verdict[name] for name in ("selected", "passed", "failed", "not_run")] == [2, 1, 0, 1]
     (told,) = [each for each in verdict["problems"] if each["kind"] == "unfinished"]
-    assert told["text"].startswith("1 case aborted, the first one ImbMpi1 %benchmark=Barrier ")
+    assert told["text"].startswith("1 case aborted; the first one: ImbMpi1 %benchmark=Barrier ")
 
 
 def test_other_faults_of_a_log_are_told_and_stop_nothing(site):

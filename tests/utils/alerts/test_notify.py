@@ -105,7 +105,7 @@ def test_a_wrong_password_is_told_without_it(folder, mail):
     outcome = update(folder, [ALERT], mail.url_with("Wrong-" + PASSWORD))
     (failure,) = outcome.failures.values()
     assert failure.why == "did not take it; `apprise -vv -b test` with its URL says more"
-    assert PASSWORD not in "".join(outcome.lines())
+    assert PASSWORD not in "".join(outcome.faults)
     assert mail.messages == []
 
 
@@ -144,8 +144,8 @@ def said(post):
 
 
 def found(outcome):
-    """Return what became of the alerts: `new a, ended b`."""
-    groups = {word: getattr(outcome, word) for word in ("new", "lapsed", "standing", "ended")}
+    """Return what became of the alerts: `open a, ended b`."""
+    groups = {word: getattr(outcome, word) for word in ("open", "ended")}
     groups["known"] = [each.alert for each in outcome.acknowledged]
     return ", ".join(
         f"{word} {NAMES[alert.metric]}" for word, alerts in groups.items() for alert in alerts
@@ -156,85 +156,85 @@ def found(outcome):
 #: `unack` happen before the night; `targets` are there on it, and `down` answers 500.
 STORIES = {
     "an alert is sent once, and its end once": [
-        ([A], {}, "new a", "+a"),
-        ([A], {}, "standing a", ""),
-        ([A, B], {}, "new b, standing a", "+b"),
-        ([B], {}, "standing b, ended a", "-a"),
-        ([B], {}, "standing b", ""),
+        ([A], {}, "open a", "+a"),
+        ([A], {}, "open a", ""),
+        ([A, B], {}, "open a, open b", "+b"),
+        ([B], {}, "open b, ended a", "-a"),
+        ([B], {}, "open b", ""),
         ([], {}, "ended b", "-b"),
         ([], {}, "", ""),
-        ([A], {}, "new a", "+a"),
+        ([A], {}, "open a", "+a"),
     ],
     "an incident that grows is the same alert": [
-        ([A], {}, "new a", "+a"),
-        ([GROWN], {}, "standing a", ""),
+        ([A], {}, "open a", "+a"),
+        ([GROWN], {}, "open a", ""),
     ],
     "a run that could not have found an alert does not end it": [
-        ([A, FAR], {}, "new a, new far", "+a +far"),
+        ([A, FAR], {}, "open a, open far", "+a +far"),
         ([], {"judged": lambda alert: alert.system == "local"}, "ended a", "-a"),
-        ([FAR], {}, "standing far", ""),
+        ([FAR], {}, "open far", ""),
     ],
     "a new alert and an end share a message": [
-        ([A], {}, "new a", "+a"),
-        ([B], {}, "new b, ended a", "+b -a"),
+        ([A], {}, "open a", "+a"),
+        ([B], {}, "open b, ended a", "+b -a"),
     ],
     "without a target alerts are kept until there is one": [
-        ([A], {"targets": ()}, "new a", ""),
-        ([A], {}, "standing a", "+a"),
-        ([A], {}, "standing a", ""),
+        ([A], {"targets": ()}, "open a", ""),
+        ([A], {}, "open a", "+a"),
+        ([A], {}, "open a", ""),
     ],
     "a target that fails gets all of it later, in one message": [
-        ([A], {"down": True}, "new a", ""),
-        ([A, B], {"down": True}, "new b, standing a", ""),
-        ([A, B], {}, "standing a, standing b", "+a +b"),
-        ([A, B], {}, "standing a, standing b", ""),
+        ([A], {"down": True}, "open a", ""),
+        ([A, B], {"down": True}, "open a, open b", ""),
+        ([A, B], {}, "open a, open b", "+a +b"),
+        ([A, B], {}, "open a, open b", ""),
     ],
     "what began and ended while a target failed is told as an end": [
-        ([A], {"down": True}, "new a", ""),
+        ([A], {"down": True}, "open a", ""),
         ([], {"down": True}, "ended a", ""),
         ([], {}, "", "-a"),
         ([], {}, "", ""),
     ],
     "what ended and came again while a target failed is new": [
-        ([A], {}, "new a", "+a"),
+        ([A], {}, "open a", "+a"),
         ([], {"down": True}, "ended a", ""),
-        ([A], {}, "new a", "+a"),
+        ([A], {}, "open a", "+a"),
     ],
     "a target that is added is told of what is open": [
-        ([A], {}, "new a", "+a"),
-        ([A], {"targets": ("hook", "other")}, "standing a", "+a"),
-        ([A], {"targets": ("hook", "other")}, "standing a", ""),
+        ([A], {}, "open a", "+a"),
+        ([A], {"targets": ("hook", "other")}, "open a", "+a"),
+        ([A], {"targets": ("hook", "other")}, "open a", ""),
     ],
     "an acknowledged alert is listed, and sent again after the last day": [
-        ([A], {}, "new a", "+a"),
+        ([A], {}, "open a", "+a"),
         ([A], {"ack": A.id}, "known a", ""),
         *[([A], {}, "known a", "")] * (LAST - 1),
-        ([A], {}, "lapsed a", "~a"),
-        ([A], {}, "standing a", ""),
+        ([A], {}, "open a", "~a"),
+        ([A], {}, "open a", ""),
     ],
     "one that lapses while there is no target, or it fails, is sent when it can be": [
-        ([A], {}, "new a", "+a"),
+        ([A], {}, "open a", "+a"),
         ([A], {"ack": A.id}, "known a", ""),
-        ([A], {"unack": A.id, "targets": ()}, "lapsed a", ""),
-        ([A], {"down": True}, "lapsed a", ""),
-        ([A], {}, "lapsed a", "~a"),
-        ([A], {}, "standing a", ""),
+        ([A], {"unack": A.id, "targets": ()}, "open a", ""),
+        ([A], {"down": True}, "open a", ""),
+        ([A], {}, "open a", "~a"),
+        ([A], {}, "open a", ""),
     ],
     "the end of an acknowledged alert is sent where it was known": [
-        ([A], {}, "new a", "+a"),
-        ([A, B], {"ack": "*_peak"}, "standing a, known b", ""),
+        ([A], {}, "open a", "+a"),
+        ([A, B], {"ack": "*_peak"}, "open a, known b", ""),
         ([A, B], {"ack": A.id}, "known a, known b", ""),
         ([], {}, "ended a, ended b", "-a"),
     ],
     "a new incident of the same id is not acknowledged": [
-        ([A], {}, "new a", "+a"),
+        ([A], {}, "open a", "+a"),
         ([A], {"ack": A.id}, "known a", ""),
         ([], {}, "ended a", "-a"),
-        ([A], {}, "new a", "+a"),
+        ([A], {}, "open a", "+a"),
     ],
     "a pattern is of later ones, too": [
         ([], {"ack": "local:default+* ImbMpi1 * latency_*"}, "", ""),
-        ([A, B], {}, "new b, known a", "+b"),
+        ([A, B], {}, "open b, known a", "+b"),
     ],
 }
 
@@ -306,8 +306,7 @@ def test_that_nobody_is_told_is_said(folder):
 
 
 def test_nothing_to_tell_leaves_nothing_behind(folder):
-    outcome = update(folder, [])
-    assert outcome.lines() == []
+    assert update(folder, []) == notify.Notification()
     assert not folder.exists()
 
 
@@ -315,18 +314,17 @@ def test_a_preview_changes_nothing(folder, http):
     update(folder, [ALERT], http.url)
     before = stored_text(folder)
     outcome = notify.preview([OTHER], NOW, folder)
-    assert (outcome.new, outcome.ended, outcome.open) == ([OTHER], [ALERT], [OTHER])
+    assert (outcome.open, outcome.ended) == ([OTHER], [ALERT])
     assert stored_text(folder) == before
-    assert notify.preview([ALERT], NOW, folder / "none").new == [ALERT]
+    assert notify.preview([ALERT], NOW, folder / "none").open == [ALERT]
     assert not (folder / "none").exists()
 
 
-def test_an_outcome_as_json_and_as_lines(folder, http):
+def test_an_outcome_as_json_and_its_faults(folder, http):
     outcome = update(folder, [ALERT], http.url, "json://127.0.0.1:1/")
     data = json.loads(msgspec.json.encode(outcome))
-    assert data["new"] == json.loads(msgspec.json.encode([ALERT]))
-    assert outcome.lines()[0] == f"new: {ALERT.line} [3fa2c1]"
-    assert outcome.lines()[-1].endswith(
+    assert data["open"] == json.loads(msgspec.json.encode([ALERT]))
+    assert outcome.faults[-1].endswith(
         "did not take it; `apprise -vv -b test` with its URL says more "
         "(since 2026-11-21; the next call tries again)"
     )
@@ -578,7 +576,7 @@ def test_no_secret_is_printed_stored_or_raised(site, tmp_path, http):
         "answered 401",
     ]
     assert len(outcome.notes) == 3
-    texts = [repr(to), repr(outcome), *outcome.lines(), msgspec.json.encode(outcome).decode()]
+    texts = [repr(to), repr(outcome), *outcome.faults, msgspec.json.encode(outcome).decode()]
     for command, status in ((["--test"], 1), (["--send"], 1), (["--format", "json"], 0), ([], 0)):
         result = site.run("acceptance", "alerts", *command, **environment)
         assert result.status == status, command

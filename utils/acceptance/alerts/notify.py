@@ -63,14 +63,11 @@ class Acknowledged(Struct, frozen=True, forbid_unknown_fields=True):
 class Notification:
     """What became of the alerts of one run.
 
-    `new` were seen for the first time, `lapsed` are no longer acknowledged and sent again,
-    `standing` were seen before, `acknowledged` are only listed, `ended` are there no more.
-    `delivered` are the targets that took a message, `failures` those that did not.
+    `open` are there and not acknowledged, `acknowledged` are only listed, `ended` are there no
+    more. `delivered` are the targets that took a message, `failures` those that did not.
     """
 
-    new: list[Alert] = field(default_factory=list)
-    lapsed: list[Alert] = field(default_factory=list)
-    standing: list[Alert] = field(default_factory=list)
+    open: list[Alert] = field(default_factory=list)
     acknowledged: list[Acknowledged] = field(default_factory=list)
     ended: list[Alert] = field(default_factory=list)
     delivered: list[str] = field(default_factory=list)
@@ -78,30 +75,9 @@ class Notification:
     notes: list[str] = field(default_factory=list)
 
     @property
-    def open(self) -> list[Alert]:
-        """Return the alerts that are open and not acknowledged."""
-        return [*self.new, *self.lapsed, *self.standing]
-
-    @property
     def faults(self) -> list[str]:
         """Return why somebody was not told, a line each."""
         return [*(failure.text(name) for name, failure in self.failures.items()), *self.notes]
-
-    def lines(self) -> list[str]:
-        """Return it for a terminal, a line each."""
-        groups = {
-            "new": self.new,
-            "no longer acknowledged": self.lapsed,
-            "still open": self.standing,
-            "ended": self.ended,
-        }
-        said = [
-            f"{word}: {alert.line} [{alert.id}]"
-            for word, alerts in groups.items()
-            for alert in alerts
-        ]
-        said += [each.text for each in self.acknowledged]
-        return [*said, *(f"sent to {name}" for name in self.delivered), *self.faults]
 
 
 def update(
@@ -213,17 +189,13 @@ def _compared(
     current = {alert.id: alert for alert in alerts}
     for alert in current.values():
         entry = replace(known.get(alert.id) or Entry(alert, now, now), alert=alert, seen=now)
-        ack = acknowledgements.find(acks, alert, now, entry.opened)
-        if ack:
+        if ack := acknowledgements.find(acks, alert, now, entry.opened):
             notification.acknowledged.append(Acknowledged(alert, ack))
             yield replace(entry, acknowledged=ack.text)
             continue
         if entry.acknowledged:
             entry = replace(entry, acknowledged="", lapsed=entry.acknowledged, told={})
-        if entry.lapsed:
-            notification.lapsed.append(alert)
-        else:
-            (notification.standing if alert.id in known else notification.new).append(alert)
+        notification.open.append(alert)
         yield entry
     for entry in state.alerts:
         if entry.alert.id in current:

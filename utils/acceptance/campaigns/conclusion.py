@@ -21,6 +21,7 @@ from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State
 from acceptance.campaigns.steps import ALL_PAIRS, LINKS, OWN
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
+from acceptance.core.state_files import StoredFault
 from acceptance.ledger import Ledger, Session
 from acceptance.machine import NoCase
 from acceptance.rfm import marks
@@ -30,7 +31,6 @@ from acceptance.verdict import (
     Repetition,
     Run,
     Verdict,
-    VerdictFault,
     stored,
 )
 
@@ -94,7 +94,7 @@ def last_measured(
 ) -> Verdict | None:
     """Return the verdict on what was measured last, whatever was simulated since; None: nothing.
 
-    Raises ResultsFault and VerdictFault where it, or its session, cannot be read.
+    Raises ResultsFault and StoredFault where it, or its session, cannot be read.
     """
     past = ledger.of(workspace)
     for uuid in reversed(past.ids()):
@@ -131,7 +131,7 @@ def of_campaign(state: State, workspace: Workspace, now: datetime) -> Verdict:
     fault = f"{path}: is not there; {again}"
     try:
         given = stored.read(workspace, state.id)
-    except VerdictFault as err:
+    except StoredFault as err:
         given, fault = None, f"{err}; {again}"
     if given and (given.campaign, given.status) == (state.id, state.status):
         stored.reconsider(given, workspace, now)

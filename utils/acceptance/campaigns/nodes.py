@@ -7,7 +7,7 @@ of them nobody looked at the links.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from acceptance.campaigns.state import NOT_PROVIDED, State
+from acceptance.campaigns.state import State
 from acceptance.campaigns.steps import ALL_PAIRS
 from acceptance.core.errors import Fault
 from acceptance.core.text import shortened
@@ -119,12 +119,10 @@ def asked_nodes(state: State, configuration: Site) -> Nodes:
     Raises SiteFault for a system that there is none of.
     """
     system = configuration.system(state.asked.get("system") or None)["name"]
-    of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]
     return Nodes(
         known={f"{system}:{partition}": nodes for partition, nodes in state.nodes.items()},
         stated=stated_nodes(configuration, [system]),
         limited={f"{system}:{partition}": names for partition, names in state.limited.items()},
         every=state.kind == ACCEPT,
-        paired=bool(of_pairs),
-        unpaired="".join(step.reason for step in of_pairs if step.state == NOT_PROVIDED),
+        unpaired="".join(step.reason for step in state.steps if step.name == ALL_PAIRS),
     )

@@ -42,7 +42,8 @@ def run(options: argparse.Namespace) -> int:
     if options.send:
         named_by = options.workspace.named_by
         outcome = notify.update((), now, folder, judged=lambda _: False, named_by=named_by)
-        emit(options, (), {}, [*outcome.lines()] or ["everything is sent"], outcome)
+        lines = [*(f"sent to {name}" for name in outcome.delivered), *outcome.faults]
+        emit(options, (), {}, lines or ["everything is sent"], outcome)
         return Status.FAILED if outcome.failures else Status.PASSED
     return _list(options, now)
 

@@ -11,9 +11,10 @@ from acceptance.campaigns import conclusion
 from acceptance.cli.arguments import DATABASE, Commands, add_command, option, read
 from acceptance.cli.output import warn
 from acceptance.core.errors import Fault
+from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
 from acceptance.ledger import ResultsFault
-from acceptance.verdict import Status, Verdict, VerdictFault, conclude, prometheus
+from acceptance.verdict import Status, Verdict, conclude, prometheus
 
 #: The file of all samples, in the folder where the command was called.
 SAMPLES = Path("samples.parquet")
@@ -60,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
                 verdicts, status = [measured, given], measured.status
         past = ledger.of(workspace, options.db)
         judged = [(each, prometheus.sessions_of(each, past)) for each in verdicts]
-    except (ResultsFault, VerdictFault) as err:
+    except (ResultsFault, StoredFault) as err:
         warn(options, err)
         judged, status = [(each, []) for each in verdicts], Status.CANNOT_JUDGE
     campaigns = {each.campaign for each in verdicts}

@@ -17,5 +17,4 @@ from acceptance.verdict.nodes import (
     written_nodes,
 )
 from acceptance.verdict.remeasure import Repetition
-from acceptance.verdict.stored import VerdictFault
 from acceptance.verdict.text import WORDS, verdict_text

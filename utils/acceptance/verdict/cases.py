@@ -24,6 +24,11 @@ from acceptance.verdict.model import (
     Verdict,
 )
 
+#: Result of a case that did not come to its end -> what became of it.
+_STOPPED = {
+    ABORTED: "aborted",
+    UNFINISHED: "had begun, or waited, when ReFrame stopped (their jobs may still be in the queue)",
+}
 #: ReFrame's phases in which a case has not begun to run.
 _BEFORE_RUN = ("setup", "compile", "compile_wait")
 
@@ -139,19 +144,11 @@ def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
     if any(slurm_jobs.lacks_accounting(case.fail_reason) for case in cases):
         verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
     # One line for all: whoever stops a run of hundreds of cases does not read what each says of it.
-    if aborted := [case for case in cases if case.result == ABORTED]:
-        first = aborted[0]
-        verdict.fail(
-            "unfinished",
-            f"{plural(len(aborted), 'case')} aborted, the first one {text_of(first)}: "
-            f"{' '.join(first.fail_reason.split())}",
-        )
-    if unfinished := [case for case in cases if case.result == UNFINISHED]:
-        verdict.fail(
-            "unfinished",
-            f"{len(unfinished)} cases had begun, or waited, when ReFrame stopped, the first one "
-            f"{text_of(unfinished[0])}; their jobs may still be in the queue",
-        )
+    for result, what in _STOPPED.items():
+        if stopped := [case for case in cases if case.result == result]:
+            first = f"{text_of(stopped[0])}: {' '.join(stopped[0].fail_reason.split())}"
+            text = f"{plural(len(stopped), 'case')} {what}; the first one: {first}"
+            verdict.fail("unfinished", text.rstrip(": "))
 
 
 def _judge_metrics(verdict: Verdict, case: Case) -> None:

@@ -223,7 +223,7 @@ def _judge_pairs(
 ) -> None:
     """Add what cases of a partition measured of all pairs, and fail for the culprits.
 
-    Each partition of several nodes should have such a case: a note says so where that was asked.
+    Each partition of several nodes should have such a case: its line says so.
     """
     reason = known.unpaired or _NO_CASE
     for case in (case for case in cases if case.benchmark == ALL_PAIRS):
@@ -241,10 +241,6 @@ def _judge_pairs(
     if nodes.all_pairs or nodes.count == 1 or len(nodes.limited) == 1:
         return
     nodes.not_paired = reason
-    if known.paired:
-        verdict.notes.append(
-            f"{nodes.place}: its nodes were not compared with each other: {reason}"
-        )
 
 
 def judge_links(verdict: Verdict, evidence: Evidence) -> None:

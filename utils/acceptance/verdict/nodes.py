@@ -27,15 +27,14 @@ class Nodes(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the nodes of partitions, by `system:partition`.
 
     `known` are those that Slurm has, `stated` how many the facts of a partition state, `limited`
-    those that the operator asked for. `every`: each of them must be benchmarked. `paired`: all
-    pairs of them should be measured; `unpaired` says why they are on no partition.
+    those that the operator asked for. `every`: each of them must be benchmarked. `unpaired` says
+    why all pairs of them are measured on no partition.
     """
 
     known: Mapping[str, Sequence[SlurmNode]] = field(default_factory=dict)
     stated: Mapping[str, int] = field(default_factory=dict)
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)
     every: bool = False
-    paired: bool = False
     unpaired: str = ""
 
 

@@ -7,15 +7,11 @@ from msgspec.structs import replace
 
 from acceptance.alerts import Alert, Notification, notify
 from acceptance.core import state_files
-from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace, named
+from acceptance.core.state_files import StoredFault
 from acceptance.verdict.announce import announce, looked_at
 from acceptance.verdict.model import ACCEPT, Status, Verdict
-
-
-class VerdictFault(Fault):
-    """A verdict that cannot be read: which file, why, and what to do."""
 
 
 def path_of(workspace: Workspace, key: str) -> Path:
@@ -31,16 +27,14 @@ def keep(workspace: Workspace, key: str, verdict: Verdict) -> None:
 def read(workspace: Workspace, key: str) -> Verdict | None:
     """Return a verdict that was kept, as it was given; None where there is none.
 
-    Raises VerdictFault for one that cannot be read.
+    Raises StoredFault for one that cannot be read.
     """
     path = path_of(workspace, key)
     try:
         data = state_files.read(path)
         return None if data is None else Verdict.of_data(data)
-    except state_files.StoredFault as err:
-        raise VerdictFault(str(err)) from None
     except ValueError as err:
-        raise VerdictFault(f"{path}: no verdict: {err}") from None
+        raise StoredFault(f"{path}: no verdict: {err}") from None
 
 
 def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool = False) -> None:
@@ -55,7 +49,7 @@ def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool 
     ]
     try:
         known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
-    except state_files.StoredFault:  # reported when it is compared
+    except StoredFault:  # reported when it is compared
         known = []
     tell = verdict.sort != ACCEPT
     if tell:
@@ -71,9 +65,9 @@ def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool 
             outcome = notify.update(alerts, now, folder, judged=judged, named_by=named_by)
         else:
             outcome = notify.preview(alerts, now, folder, judged=judged)
-    except state_files.StoredFault as err:
+    except StoredFault as err:
         verdict.fail("alerts", str(err))
-        outcome = Notification(new=alerts)
+        outcome = Notification(open=alerts)
     _apply(verdict, outcome)
     verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
     verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
@@ -90,7 +84,7 @@ def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
         return
     try:
         outcome = notify.preview(_alerts(verdict), now, workspace.alerts, judged=lambda _: False)
-    except state_files.StoredFault as err:
+    except StoredFault as err:
         verdict.fail("alerts", str(err))
         return
     verdict.notes += [f"alerts: {text}" for text in outcome.notes]

@@ -29,7 +29,6 @@ from acceptance.campaigns.protocol.conclusions import (
     checksum,
     conclusions,
     differences,
-    metric_verdict,
     plain,
 )
 from acceptance.campaigns.protocol.markdown import markdown
@@ -178,9 +177,7 @@ def _case(session: Session, case: Case) -> dict[str, Any]:
         "session": session.uuid,
         # JSON has no other numbers; the gate reports those (`impossible-value`).
         "metrics": [
-            {**msgspec.to_builtins(metric), "verdict": metric_verdict(metric)}
-            for metric in case.metrics
-            if math.isfinite(metric.value)
+            msgspec.to_builtins(metric) for metric in case.metrics if math.isfinite(metric.value)
         ],
     }
 

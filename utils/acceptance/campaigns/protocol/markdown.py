@@ -183,10 +183,11 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
             yield f"Reason: {' '.join(case.fail_reason.split())}"
         rows = [
             (
-                *(metric.name, f"{metric.value:.6g}", metric.unit, written["verdict"]),
+                *(metric.name, f"{metric.value:.6g}", metric.unit),
+                conclusions.metric_verdict(metric),
                 "" if metric.reference is None else expected_text(metric),
             )
-            for written, metric in zip(measured["metrics"], case.metrics, strict=True)
+            for metric in case.metrics
         ]
         if rows:
             yield _table(("metric", "value", "unit", "verdict", "must be"), rows)

@@ -1,13 +1,15 @@
 """The protocol of an acceptance as a page to print and sign, made of its stored data alone."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from acceptance.campaigns.protocol import ACCEPTED, REJECTED
+from acceptance.campaigns.protocol.conclusions import case_of, metric_verdict
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, is_simulated, model_of
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Protocol, Source
-from acceptance.verdict import node_lines, written_nodes
+from acceptance.verdict import misses, node_lines, written_nodes
 
 #: Outcome -> its style, where it is not open.
 LOOKS = {ACCEPTED: "good", REJECTED: "bad"}
@@ -36,6 +38,11 @@ def _page(protocol: Protocol) -> Page:
     look = "bad" if protocol.differences else "open" if simulated else LOOKS.get(data["outcome"])
     context = {
         "data": data,
+        "measured": [
+            (case, Counter(map(metric_verdict, case.metrics)))
+            for case in map(case_of, data["measured"])
+        ],
+        "misses": misses,
         "protocol": protocol,
         "simulated": simulated,
         "no_evidence": NO_EVIDENCE.format(model_of(data["system"])),
