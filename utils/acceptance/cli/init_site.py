@@ -2,6 +2,8 @@
 
 import argparse
 import shlex
+from collections.abc import Mapping
+from pathlib import Path
 
 from acceptance.cli.arguments import Commands, add_command, option, positive
 from acceptance.cli.output import near
@@ -11,7 +13,7 @@ from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, Facts
 from acceptance.machine import NODES
 from acceptance.site import Fabric, init
-from acceptance.site.init import Request, Written
+from acceptance.site.init import Plan, Request
 from acceptance.verdict import Status
 
 
@@ -45,21 +47,23 @@ def run(options: argparse.Namespace) -> int:
         workspace=workspace,
         name=options.name,
         command=_command(options),
-        root=workspace.systems[-1].absolute(),
         partitions=tuple(options.partition),
         nodes=options.nodes,
         force=options.force or options.dry_run,
         local=options.local,
     )
-    written = None if options.like else init.prepare_system(request)
-    files = written.files if written else init.copy_system(request, options.like)
+    plan: Plan | None = None
+    if options.like:
+        files = init.copy_system(request, options.like)
+    else:
+        plan, files = init.prepare_system(request)
     if options.dry_run:
         for path, text in files.items():
             print(f"# {path}\n{text}")
         return Status.PASSED
     init.write(files)
-    if written:
-        print("\n".join([*_summary(written), "", *_next(written, request)]))
+    if plan:
+        print("\n".join([*_summary(plan, files), "", *_next(plan)]))
     else:
         for path in files:
             print(f"written    {near(path)}, like {options.like}: edit it")
@@ -74,8 +78,7 @@ def _command(options: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _summary(written: Written) -> list[str]:
-    plan = written.plan
+def _summary(plan: Plan, files: Mapping[Path, str]) -> list[str]:
     rows = [("system", f"{plan.name}: {plan.descr}")]
     if plan.cluster:
         version = plan.cluster.config.get("SLURM_VERSION", "")
@@ -95,8 +98,10 @@ def _summary(written: Written) -> list[str]:
     rows += [("not used", other) for other in plan.search.others]
     if plan.shared is False:
         rows.append(("PROBLEM", "the nodes do not see this folder; move the clone to a shared one"))
-    rows += [("written", near(path)) for path in written.files]
-    rows += [("fill in", f"{near(path)}:{line}: {what}") for path, line, what in written.todo]
+    rows += [("written", near(path)) for path in files]
+    rows += [
+        ("fill in", f"{near(path)}:{line}: {what}") for path, line, what in init.to_fill_in(files)
+    ]
     return [f"{title:<10} {text}" for title, text in rows]
 
 
@@ -108,14 +113,14 @@ def _text(fabric: Fabric) -> str:
     return f"{facts.text} {f'({facts.device})' if facts.device else ''}".strip()
 
 
-def _next(written: Written, request: Request) -> list[str]:
+def _next(plan: Plan) -> list[str]:
     """Return the commands that follow."""
-    name, checks = written.plan.name, "checks"
+    name, workspace, checks = plan.name, plan.request.workspace, "checks"
     lines = ["next:"]
     # Spack would build for some minutes; the wheels are there.
-    wheels = "-p wheels " if (request.workspace.wheels / "bin").is_dir() else ""
+    wheels = "-p wheels " if (workspace.wheels / "bin").is_dir() else ""
     if INSTALLED:
-        settings = request.workspace.root / "config/settings.py"
+        settings = workspace.root / "config/settings.py"
         lines.append(f"  export RFM_CONFIG_FILES={shlex.quote(str(settings))}")
         checks = '"$(acceptance doctor --where checks)"'
     return [

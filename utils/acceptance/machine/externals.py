@@ -138,19 +138,23 @@ def externals(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Any]:
         version = gcc["externals"][0]["spec"].split()[0]
         packages |= {language: {"require": version} for language in ("c", "cxx", "fortran")}
     if version := _version(["make", "--version"], r"GNU Make ([\d.]+)"):
-        packages["gmake"] = _external(f"gmake@{version}", root)
+        packages["gmake"] = external(f"gmake@{version}", root)
     for name in mpi_names(root):
         prefix = prefix_of(name, prefixes, root)
         if identity := identify(prefix / "bin"):
-            packages[name] = _external("@".join(identity), prefix)
+            packages[name] = external("@".join(identity), prefix)
     if has_openblas(root):
         packages["openblas"] = _openblas(prefixes / "openblas", root)
         packages |= {name: {"require": "openblas"} for name in ("blas", "lapack")}
     return packages
 
 
-def _external(spec: str, prefix: Path) -> dict[str, Any]:
-    return {"buildable": False, "externals": [{"spec": spec, "prefix": str(prefix)}]}
+def external(spec: str, prefix: Path, more: Mapping[str, object] | None = None) -> dict[str, Any]:
+    """Return the entry in `packages` of what is there already; `more` is said of it."""
+    return {
+        "buildable": False,
+        "externals": [{"spec": spec, "prefix": str(prefix), **(more or {})}],
+    }
 
 
 def _gcc() -> dict[str, Any] | None:
@@ -161,9 +165,8 @@ def _gcc() -> dict[str, Any] | None:
     if not version or "c" not in paths:
         return None
     languages = ",".join(paths).replace("cxx", "c++")
-    gcc = _external(f"gcc@{version} languages='{languages}'", Path(paths["c"]).parent.parent)
-    gcc["externals"][0]["extra_attributes"] = {"compilers": paths}
-    return gcc
+    more = {"extra_attributes": {"compilers": paths}}
+    return external(f"gcc@{version} languages='{languages}'", Path(paths["c"]).parent.parent, more)
 
 
 def has_openblas(root: Path = Path("/usr")) -> bool:
@@ -183,7 +186,7 @@ def _openblas(prefix: Path, root: Path) -> dict[str, Any]:
     line = re.search(r"OPENBLAS_VERSION \" OpenBLAS ([\d.]+)", config)
     version = line[1].rstrip(".") if line else "0.3"
     _make_links(prefix, {"lib": library, "include": header})
-    return _external(f"openblas@{version}", prefix)
+    return external(f"openblas@{version}", prefix)
 
 
 def _make_links(prefix: Path, links: Mapping[str, Path]) -> None:

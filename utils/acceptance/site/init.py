@@ -9,8 +9,8 @@ import os
 import pprint
 import re
 import runpy
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.paths import INSTALLED, ROOT, Workspace
 from acceptance.fabric import FabricFault, Facts
-from acceptance.machine import InstalledMpi, MpiSearch, SlurmFault, Spack, externals, find_mpis
+from acceptance.machine import MpiSearch, SlurmFault, Spack, externals, find_mpis
 from acceptance.site import cluster, fabric_of_node, system_file
 from acceptance.site.cluster import Kind
 from acceptance.site.fabric_of_node import Fabric
@@ -38,26 +38,16 @@ class InitFault(Fault):
     """Why there can be no configuration: what, where, and what to do."""
 
 
-@dataclass(frozen=True)
-class Written:
-    """What is to be written: path -> text; and what it is made of."""
-
-    plan: Plan
-    files: dict[Path, str]
-
-    @property
-    def todo(self) -> list[tuple[Path, int, str]]:
-        """Return where a human has to fill in something, file and line, and what."""
-        found = []
-        for path, text in self.files.items():
-            for match in _FILL_IN.finditer(text):
-                what = " ".join(match["what"].replace("#", " ").split())
-                found.append((path, text.count("\n", 0, match.start("what")) + 1, what))
-        return found
+def to_fill_in(files: Mapping[Path, str]) -> Iterator[tuple[Path, int, str]]:
+    """Yield where a human has to fill in something, file and line, and what."""
+    for path, text in files.items():
+        for match in _FILL_IN.finditer(text):
+            what = " ".join(match["what"].replace("#", " ").split())
+            yield path, text.count("\n", 0, match.start("what")) + 1, what
 
 
-def prepare_system(request: Request) -> Written:
-    """Look at everything, and return the files; writes none of them.
+def prepare_system(request: Request) -> tuple[Plan, dict[Path, str]]:
+    """Look at everything; return what the files are made of, and path -> text; writes none of them.
 
     Makes the prefixes of links of Debian's MPIs, as the packages of Spack name them. Raises
     InitFault, SlurmFault.
@@ -72,7 +62,7 @@ def prepare_system(request: Request) -> Written:
         plan = _of_cluster(request, search)
     text = system_file.text(plan)
     _try(text, plan.name)
-    return Written(plan, {paths[0]: text, paths[1]: _packages(plan, request.workspace)})
+    return plan, {paths[0]: text, paths[1]: _packages(plan, request.workspace)}
 
 
 def copy_system(request: Request, like: str) -> dict[Path, str]:
@@ -119,13 +109,14 @@ def _paths(request: Request) -> tuple[Path, Path]:
             f"{request.name!r} is no name of a system: a letter, then letters, digits, - and _"
         )
     files = (_SYSTEM.format(request.name), _PACKAGES.format(request.name))
-    for root in dict.fromkeys([request.root, *request.workspace.systems]):
+    own = request.workspace.systems[-1]
+    for root in request.workspace.systems:
         for path in (root / name for name in files if (root / name).exists()):
-            if root != request.root:
+            if root != own:
                 raise InitFault(f"{path} is a system of this name; choose another one")
             if not request.force:
                 raise InitFault(f"{path} is there; --force writes it anew, and what you edited")
-    return request.root / files[0], request.root / files[1]
+    return own / files[0], own / files[1]
 
 
 def _of_cluster(request: Request, search: MpiSearch) -> Plan:
@@ -204,20 +195,15 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
     }
     packages["mpi"] = {"buildable": False}
     for mpi in plan.search.mpis:
-        packages[mpi.package] = {"buildable": False, "externals": [_external(mpi)]}
+        prefix = mpi.prefix
+        if mpi.package == "intel-oneapi-mpi" and prefix.parent.name == "mpi":
+            # Spack counts from the folder that all of oneAPI is in.
+            prefix = prefix.parent.parent
+        modules = {"modules": [mpi.module]} if mpi.module else {}
+        spec = f"{mpi.package}@{mpi.version}"
+        packages[mpi.package] = externals.external(spec, prefix, modules)
     body = yaml.safe_dump({"packages": packages}, sort_keys=False, width=100)
     return system_file.render("packages.yaml.j2", plan=plan, packages=body.rstrip())
-
-
-def _external(mpi: InstalledMpi) -> dict[str, Any]:
-    prefix = mpi.prefix
-    if mpi.package == "intel-oneapi-mpi" and prefix.parent.name == "mpi":
-        # Spack counts from the folder that all of oneAPI is in.
-        prefix = prefix.parent.parent
-    external: dict[str, Any] = {"spec": f"{mpi.package}@{mpi.version}", "prefix": str(prefix)}
-    if mpi.module:
-        external["modules"] = [mpi.module]
-    return external
 
 
 def _try(text: str, name: str) -> None:
