@@ -99,7 +99,9 @@ def _summary(plan: Plan, files: Mapping[Path, str]) -> list[str]:
     if plan.shared is False:
         rows.append(("PROBLEM", "the nodes do not see this folder; move the clone to a shared one"))
     rows += [("written", near(path)) for path in files]
-    rows += [("fill in", f"{near(path)}:{line}: {what}") for path, line, what in init.to_fill_in(files)]
+    rows += [
+        ("fill in", f"{near(path)}:{line}: {what}") for path, line, what in init.to_fill_in(files)
+    ]
     return [f"{title:<10} {text}" for title, text in rows]
 
 

@@ -149,11 +149,12 @@ def externals(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Any]:
     return packages
 
 
-def external(
-    spec: str, prefix: Path, more: Mapping[str, object] | None = None
-) -> dict[str, Any]:
+def external(spec: str, prefix: Path, more: Mapping[str, object] | None = None) -> dict[str, Any]:
     """Return the entry in `packages` of what is there already; `more` is said of it."""
-    return {"buildable": False, "externals": [{"spec": spec, "prefix": str(prefix), **(more or {})}]}
+    return {
+        "buildable": False,
+        "externals": [{"spec": spec, "prefix": str(prefix), **(more or {})}],
+    }
 
 
 def _gcc() -> dict[str, Any] | None:

@@ -21,6 +21,7 @@ Jobs that are pinned to nodes: `partition=node1,node2` in, the nodes of a case o
 
 import re
 import shlex
+from argparse import ArgumentError, ArgumentParser
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -247,13 +248,15 @@ def _count(record: dict[str, str], key: str, default: int | None = None) -> int:
 
 
 #: The options that choose nodes; each has a value.
-_OPTIONS = {
-    "-p": "--partition",
-    "-C": "--constraint",
-    "-x": "--exclude",
-    "-w": "--nodelist",
-    "--reservation": "--reservation",
-}
+_OPTIONS = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+for _names in (
+    "-p --partition",
+    "-C --constraint",
+    "-x --exclude",
+    "-w --nodelist",
+    "--reservation",
+):
+    _OPTIONS.add_argument(*_names.split(), type=str.strip)
 #: What a node is; its other states are flags.
 _BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
 #: A group of a constraint that has no other in it, and a feature, or what such a group came to.
@@ -328,17 +331,15 @@ def _has_any(features: frozenset[str], text: str) -> bool:
 
 def _chosen(access: Sequence[str]) -> dict[str, str]:
     """Return the options that choose nodes, by their long names; the last one counts."""
-    chosen: dict[str, str] = {}
-    words = iter([word for option in access for word in shlex.split(option)])
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not word.startswith("--") and word[:2] in _OPTIONS:
-            name, equals, value = word[:2], word[2:], word[2:]
-        name = _OPTIONS.get(name, name)
-        if name in _OPTIONS.values():
-            chosen[name] = (value if equals else next(words, "")).strip()
-            if not chosen[name]:
-                raise SlurmFault(f"{' '.join(access)}: {name} has no value")
+    words = [word for option in access for word in shlex.split(option)]
+    try:
+        given = vars(_OPTIONS.parse_known_args(words)[0])
+    except ArgumentError as err:
+        raise SlurmFault(f"{' '.join(access)}: {err.argument_name} has no value") from None
+    chosen = {f"--{name}": value for name, value in given.items() if value is not None}
+    for name, value in chosen.items():
+        if not value:
+            raise SlurmFault(f"{' '.join(access)}: {name} has no value")
     return chosen
 
 

@@ -22,6 +22,10 @@ _SCRIPT = Path(__file__).with_name("node.sh")
 _DRIVERS = {"hfi1": "omni-path", "cxi_core": "slingshot", "cxi_ss1": "slingshot"}
 #: Linux, linux/if_arp.h: bridges and tunnels have the number of Ethernet, or others.
 _SOFTWARE = re.compile(r"(br|virbr|docker|veth|vnet|tap|tun|lo|cni|flannel|cali|dummy)[-\d]*\Z")
+#: A route: its network and, after gateway, flags, two counts and metric, the mask.
+_ROUTE = re.compile(
+    r"(?P<interface>\S+)\s+(?P<network>[0-9A-F]{8})(\s+\S+){5}\s+(?P<mask>[0-9A-F]{8})\s"
+)
 _NEED = "technology, rate, lanes, pcie, pcie_lanes, device (config/site.md)"
 
 
@@ -87,21 +91,16 @@ def _interface(lines: list[str], address: str) -> str:
     Source of the form: Linux, /proc/net/route; addresses are hexadecimal, in the order of bytes of
     the machine.
     """
-    interface, narrowest = "", 0
     try:
         number = int.from_bytes(ipaddress.IPv4Address(address).packed, sys.byteorder)
     except ValueError:
         return ""
-    header = lines[0].split() if lines else []
-    for line in lines[1:]:
-        row = dict(zip(header, line.split(), strict=False))
-        try:
-            network, mask = int(row["Destination"], 16), int(row["Mask"], 16)
-        except (KeyError, ValueError):
-            continue
-        if mask.bit_count() > narrowest and number & mask == network:
-            interface, narrowest = row["Iface"], mask.bit_count()
-    return interface
+    fitting: dict[int, str] = {}
+    for row in filter(None, map(_ROUTE.match, lines)):
+        mask = int(row["mask"], 16)
+        if mask and number & mask == int(row["network"], 16):
+            fitting.setdefault(mask.bit_count(), row["interface"])
+    return fitting[max(fitting)] if fitting else ""
 
 
 @dataclass(frozen=True)

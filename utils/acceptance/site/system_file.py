@@ -113,14 +113,9 @@ def text(plan: Plan) -> str:
 def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
     """Return a comment, whose lines are no longer than a line may be unless a word is."""
     lead = " " * indent + lead
-    return textwrap.fill(
-        line,
-        WIDTH,
-        initial_indent=lead,
-        subsequent_indent=lead,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    room = WIDTH - len(lead)
+    lines = textwrap.fill(line, room, break_long_words=False, break_on_hyphens=False)
+    return textwrap.indent(lines, lead)
 
 
 def literal(value: object, indent: int = 0, before: int = 0) -> str:

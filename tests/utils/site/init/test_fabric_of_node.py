@@ -50,7 +50,10 @@ def test_the_speed_of_what_is_no_hardware_is_no_fact(slurm):
     sysfs = slurm.node("node9")
     sysfs.interface("ctl0", address=None, speed=10000)
     sysfs.interface("fast0", address=None, speed=1000, mtu=1500)
-    route = "Iface\tDestination\tGateway\tMask\nctl0\t000013C6\t00000000\t00FFFFFF\n"
+    names = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
+    everything = "fast0\t00000000\t0113A8C0\t0003\t0\t0\t0\t00000000\t0\t0\t0"
+    control = "ctl0\t000013C6\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0"
+    route = f"{names}\n{everything}\n{control}\n"
     fabric = fabric_of(sysfs, "198.19.0.5", route)
     assert fabric.facts == {"technology": "ethernet", "device": "fast0", "mtu": 1500}
     assert 'rate: "1" if it is true' in fabric.todo[0]
