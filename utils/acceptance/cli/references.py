@@ -8,7 +8,7 @@ import msgspec
 from acceptance import references
 from acceptance.cli.arguments import FORMS, Commands, add_command, add_verbs, option
 from acceptance.cli.output import Columns, emit
-from acceptance.references import SOURCES, Library, Tolerances, failing, tables
+from acceptance.references import SOURCES, Library, failing, tables
 from acceptance.rfm import configuration
 from acceptance.site import PartitionLimit, partition_limits
 from acceptance.suites import check_of
@@ -62,24 +62,19 @@ def run(options: argparse.Namespace) -> int:
 
 def _tolerances(library: Library) -> Iterator[dict[str, str]]:
     """Yield the tolerances of all systems, and below them what sites state instead."""
-    own = str(library.folder / "tolerances.yaml")
-
-    def rows(system: str, tolerances: Tolerances) -> Iterator[dict[str, str]]:
-        for (source, unit), tolerance in sorted(
-            tolerances.table.items(), key=lambda item: SOURCES.index(item[0][0])
-        ):
+    own = library.folder / "tolerances.yaml"
+    for system, tolerances in (("any", library.tolerances), *library.of_sites.items()):
+        # What a site does not state is among those of all systems.
+        stated = tolerances.table if tolerances is library.tolerances else tolerances.origins
+        for source, unit in sorted(stated, key=lambda key: SOURCES.index(key[0])):
             yield {
                 "system": system,
                 "source": source,
                 "of": unit,
                 "fails": failing(tolerances, source, unit) or "nothing",
                 "origin": str(tolerances.origins.get((source, unit), own)),
-                "reason": " ".join(tolerance.reason.split()),
+                "reason": " ".join(tolerances.table[source, unit].reason.split()),
             }
-
-    yield from rows("any", library.tolerances)
-    for system, tolerances in library.of_sites.items():
-        yield from (row for row in rows(system, tolerances) if row["origin"] != own)
 
 
 def _limits(options: argparse.Namespace) -> int:

@@ -77,11 +77,6 @@ class AllPairs(Struct, frozen=True):
         return len(self.nodes) * (len(self.nodes) - 1)
 
     @property
-    def is_inside(self) -> bool:
-        """Tell whether nodes were measured inside, too: that takes two cores of each."""
-        return not {*INSIDE.values()}.isdisjoint(self.quantities)
-
-    @property
     def rows(self) -> list[tuple[str, list[str]]]:
         """Return of each node a text for each of `values`: its own, and how far from the median."""
         rows = [
@@ -89,11 +84,6 @@ class AllPairs(Struct, frozen=True):
             for rank, name in enumerate(self.nodes)
         ]
         return sorted(rows, key=lambda row: natural(row[0]))
-
-    @property
-    def is_complete(self) -> bool:
-        """Tell whether each pair was measured."""
-        return self.pairs == self.of
 
     def judged(self, quantity: str) -> set[str]:
         """Return the nodes that were compared with each other in a quantity."""
@@ -136,9 +126,11 @@ class AllPairs(Struct, frozen=True):
     @property
     def text(self) -> str:
         """Say how much was measured and judged, without the culprits."""
-        which = "all" if self.is_complete else f"{self.pairs} of {self.of}"
+        which = "all" if self.pairs == self.of else f"{self.pairs} of {self.of}"
         words = f"{which} pairs of {plural(len(self.nodes), 'node')} measured"
-        words += f", {'and' if self.is_inside else 'not'} inside of each,"
+        # That takes two cores of each.
+        outside = {*INSIDE.values()}.isdisjoint(self.quantities)
+        words += f", {'not' if outside else 'and'} inside of each,"
         words += f" in {plural(self.rounds, 'round')}"
         if self.rounds < self.planned:
             words += f" of {self.planned}: no time was left for the others"

@@ -6,6 +6,7 @@ The columns, keys and words are documented in `reference/README.md`.
 import math
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from pybtex.database import parse_string
@@ -88,7 +89,11 @@ def values(path: Path, source: str, partitions: Mapping[str, Partition] | None) 
         if source == "published":
             # What is wrong in rows of a site is told beside its results: its checks may be its own.
             _known_metric(read.benchmark, read.metric, read.unit)
-            _explained(row, read.value)
+            if not row["note"] and not _is_printed(read):
+                raise ValueError(
+                    f"the value {row['value']} is not what is printed, {read.printed}, and no note "
+                    "says by which conversion it comes from that"
+                )
         return read
 
     return rows(path, VALUE_COLUMNS, make, () if partitions is not None else ("spread",))
@@ -106,18 +111,8 @@ def _known_metric(benchmark: str, metric: str, unit: str) -> None:
     refuse(unit != units[metric], f"{metric} of {benchmark} is in {units[metric]}, not in {unit}")
 
 
-def _explained(row: Row, value: float) -> None:
-    """Raise ValueError for a value that is not what is printed, and has no note to say why."""
-    if not row["note"] and not math.isclose(value, _printed(row["printed"]), rel_tol=1e-9):
-        raise ValueError(
-            f"the value {row['value']} is not what is printed, {row['printed']}, and no note says "
-            "by which conversion it comes from that"
-        )
-
-
-def _printed(text: str) -> float:
-    """Return the number that a paper prints; it may be written as 4.9 x 10^-5."""
-    try:
-        return float(text.replace(" x 10^", "e"))
-    except ValueError:
-        return math.nan
+def _is_printed(row: Reference) -> bool:
+    """Tell whether a value is the number that a paper prints, perhaps as 4.9 x 10^-5."""
+    with suppress(ValueError):
+        return math.isclose(row.value, float(row.printed.replace(" x 10^", "e")), rel_tol=1e-9)
+    return False

@@ -44,14 +44,12 @@ class Library:
     baselines: tuple[Reference, ...] = field(default=())
     #: System -> its tolerances, where a site states its own.
     of_sites: dict[str, Tolerances] = field(default_factory=dict)
+    #: Simulated system -> what was recorded of it, of those that were asked for.
+    _recordings: dict[str, tuple[Reference, ...]] = field(default_factory=dict, init=False)
 
     @cached_property
     def _index(self) -> dict[tuple[str, ...], list[Reference]]:
         return _indexed((*self.baselines, *self.values))
-
-    @cached_property
-    def _recordings(self) -> dict[str, tuple[Reference, ...]]:
-        return {}
 
     def recorded(self, system: str) -> tuple[Reference, ...]:
         """Return what a simulated system gave when it was recorded; read when it is asked for.
@@ -206,9 +204,8 @@ def _load(folder: Path, _: tuple[tuple[Path, int, int], ...]) -> Library:
 
 def _check_apart(folder: Path) -> None:
     """Refuse files of simulated systems among those of real ones, and the other way round."""
-    real, models = ("sites/*.csv", "sites/tolerances/*.yaml"), ("simulated/*.*",)
-    for pattern in (*real, *models):
-        simulated = pattern in models
+    places = {"sites/*.csv": False, "sites/tolerances/*.yaml": False, "simulated/*.*": True}
+    for pattern, simulated in places.items():
         for path in sorted(folder.glob(pattern)):
             if is_simulated(path.stem) != simulated:
                 what = "are not simulated" if simulated else "are simulated: that is in simulated/"

@@ -4,13 +4,14 @@ A curve is the results of one side along a key, or of several machines beside ea
 are documented in `reference/README.md`, "Kinds of relation".
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
 from acceptance.core.text import plural
-from acceptance.references import Claim, Side, Tolerances, bounds
-from acceptance.relations import claim_text, pairs
+from acceptance.references import PARAMETERS, Claim, Side, Tolerances, bounds, write_parameters
+from acceptance.relations import pairs
 from acceptance.relations.pairs import Figure, Incomparable, Pair, SideResults
 from acceptance.relations.results import FOLLOWING, Item, Places, Result, Series, best, grouped
 
@@ -18,6 +19,11 @@ from acceptance.relations.results import FOLLOWING, Item, Places, Result, Series
 _WITH = {"np": {"pairs"}, "pairs": {"np"}}
 DAY = 86400.0
 TOO_FEW = "too few points"
+#: Why a side has no value, that which counts first, and in words.
+_LACKS = {
+    **{reason: reason for reason in ("no result", "only failed cases")},
+    "zero": "only values that are not above zero",
+}
 
 
 class Judged(NamedTuple):
@@ -28,6 +34,17 @@ class Judged(NamedTuple):
     figure: Figure
     margin: float
     points: tuple[Result, ...] = ()
+
+
+def described(claim: Claim, side: Side) -> str:
+    """Return what a side speaks of: partition, benchmark, metric and keys; of a quotient both."""
+    if side.over is not None:
+        above, below = replace(side, over=None), side.over
+        return f"{described(claim, above)} / {described(claim, below)}"
+    benchmark, metric, keys = claim.stated(side)
+    which = "any partition" if claim.kind.shape == "machines" else "any other partition"
+    where = side.fullname if side.partition else f"{which} of {side.system}"
+    return " ".join(filter(None, (where, benchmark, metric, write_parameters(keys))))
 
 
 def curves(series: Iterable[Series], along: str, seconds: float) -> list[list[Result]]:
@@ -182,10 +199,15 @@ class Evaluation:
             name: pairs.side_results(claim, side, others.get(name.split()[0]), places)
             for name, side in claim.named.items()
         }
-        lacks = {name: side.lack for name, side in self.sides.items()}
-        for reason in ("no result", "only failed cases", "zero"):
-            if reason in lacks.values():
-                raise Incomparable(reason, claim_text.missing(claim, lacks))
+        lacks = {name: side.lack for name, side in self.sides.items() if side.lack}
+        if lacks:
+            raise Incomparable(
+                min(lacks.values(), key=[*_LACKS].index),
+                "; ".join(
+                    f"{name}: {_LACKS[lack]} of {described(claim, claim.named[name])}"
+                    for name, lack in lacks.items()
+                ),
+            )
 
     def judge(self) -> tuple[list[Judged], list[str]]:
         """Return what was compared, and what a reader must know of what was not.
@@ -197,7 +219,16 @@ class Evaluation:
         machines = self.claim.kind.shape == "machines"
         left, right = self._quotients("left"), self._quotients("right")
         compared = self._matched(left, right, self.varied, same_place=machines)
-        notes = [*claim_text.several(left, right, compared, self.seconds / DAY)]
+        notes = []
+        if max(left.sessions, right.sessions) > 1:
+            notes.append(
+                f"{left.sessions} sessions match on the left, {right.sessions} on the right: the "
+                f"newest passing pair within {self.seconds / DAY:g} days was taken"
+            )
+        used = {result.series.environment for pair in compared for result in pair}
+        measured = {series.environment for side in (left, right) for series in side.series}
+        if others := sorted(measured - used):
+            notes.append(f"also measured with {', '.join(others)}")
         if machines:
             return self._groups(compared), notes
         judged, left_out = _judged("pair", compared, self._pair)
@@ -212,7 +243,7 @@ class Evaluation:
             places = sorted({_place(result, along) for curve in drawn for result in curve})
             raise Incomparable(
                 TOO_FEW,
-                f"left: {claim_text.described(claim, claim.left)}: measured at {along} "
+                f"left: {described(claim, claim.left)}: measured at {along} "
                 f"{', '.join(map(str, places)) or 'nowhere'}; at least {claim.kind.points} points "
                 "and the stated ends are needed",
             )
@@ -259,7 +290,7 @@ class Evaluation:
             if not same_place or two[0].partition == two[1].partition
         ]
         if not series:
-            raise Incomparable("no common keys", claim_text.disagreement(left, right, varied))
+            raise Incomparable("no common keys", _disagreement(left, right, varied))
         near = [pair for two in series if (pair := pairs.newest_pair(*two, self.seconds))]
         if not near:
             days = f"{self.seconds / DAY:g}"
@@ -276,14 +307,53 @@ class Evaluation:
 
     def about(self, one: Judged) -> Iterator[str]:
         """Yield what a reader must know of the two results that decide."""
-        yield from claim_text.left_out(self.sides, one.left, one.right)
+        newer = sum(
+            time >= (one.left if name.startswith("left") else one.right).time
+            for name, side in self.sides.items()
+            for time in side.failed
+        )
+        if newer:
+            yield f"{plural(newer, 'failed case')} of these or later sessions"
+        if zeros := sum(side.impossible for side in self.sides.values()):
+            yield f"{plural(zeros, 'value')} not above zero left out"
         if self.claim.kind.shape == "curve":
-            yield claim_text.curve(one.points, self.claim.along)
+            along, unit = self.claim.along, one.points[0].series.unit
+            places = ", ".join(result.series.keys[along] for result in one.points)
+            values = ", ".join(f"{result.value:.4g}" for result in one.points)
+            yield f"{along} {places}: {values} {unit}"
         elif self.claim.kind.shape == "machines":
-            yield claim_text.group(one.points)
+            yield ", ".join(
+                sorted(f"{each.series.partition} {each.value:.4g}" for each in one.points)
+            )
         else:
-            yield from (claim_text.quotient(each) for each in one[:2] if each.series.parts)
-            yield from claim_text.differing(Pair(one.left, one.right), self.varied)
+            pair = Pair(one.left, one.right)
+            for parts in filter(None, pair.both("parts")):
+                yield " / ".join(
+                    f"{part.series.partition} {part.value:.4g} {part.series.unit}" for part in parts
+                )
+            left, right = pair.both("environment")
+            if left != right and "environment" not in self.varied:
+                yield f"environments {left} against {right}"
+            left, right = pair.both("keys")
+            for key in pair.differing(self.varied):
+                yield f"{key} {left.get(key, '?')} against {right.get(key, '?')}"
+
+
+def _disagreement(left: SideResults, right: SideResults, varied: Collection[str]) -> str:
+    """Name the keys in which the results of the two sides never agree."""
+    differ = []
+    for key in [key for key in PARAMETERS if key not in (*varied, *FOLLOWING)]:
+        first, second = (
+            sorted(
+                {series.keys[key] for series in side.series if key in series.keys},
+                key=lambda text: (len(text), text),
+            )
+            for side in (left, right)
+        )
+        if first and second and {*first}.isdisjoint(second):
+            differ.append(f"{key} ({','.join(first)} against {','.join(second)})")
+    what = ", ".join(differ) or "all of their keys at once"
+    return f"no two results of the sides agree in {what}"
 
 
 def _judged(

@@ -21,8 +21,7 @@ from acceptance.ledger import Ledger, last_first, reading
 from acceptance.ledger.reading import Run
 from acceptance.references import Claim, Library, ReferenceFault, Side, Tolerances, write_parameters
 from acceptance.relations import pairs
-from acceptance.relations.claim_comparisons import DAY, Evaluation
-from acceptance.relations.claim_text import described
+from acceptance.relations.claim_comparisons import DAY, Evaluation, described
 from acceptance.relations.pairs import Figure, Incomparable
 from acceptance.relations.results import Places, Result, asked_by, gather
 from acceptance.rfm import configuration

@@ -43,7 +43,7 @@ from acceptance.core.words import sized
 from acceptance.ledger import Entry, Ledger, Session, last_first, reading
 from acceptance.ledger.reading import Run
 from acceptance.relations.results import grouped
-from acceptance.relations.sweeps import LEAST_VALUES, Sweep, collect, is_swept
+from acceptance.relations.sweeps import LEAST_VALUES, Sweep, collect, is_swept, jumps
 from acceptance.rfm import configuration as site
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 
@@ -375,12 +375,13 @@ def _jump(sweeps: Iterable[Sweep], own: Sweep, besides: int) -> float:
 
     The second largest of the sweeps' largest: one benchmark with a fault hides no other one.
     """
-    largest = sorted(
-        max((jump for size, jump in sweep.jumps.items() if sweep is not own or size != besides),
-            default=0.0)
-        for sweep in sweeps
-    )  # fmt: skip
-    return largest[-2] if len(largest) > 1 else 0.0
+    largest = []
+    for sweep in sweeps:
+        out = jumps(sweep.times)
+        if sweep is own:
+            out.pop(besides, None)
+        largest.append(max(out.values(), default=0.0))
+    return sorted(largest)[-2] if len(largest) > 1 else 0.0
 
 
 def _ranges(compared: Iterable[_Comparison]) -> list[list[_Comparison]]:

@@ -130,21 +130,17 @@ def _levels(
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of two sides: the logarithm of their ratio, and what it may be by chance.
+    """What the difference of two sides, as logarithm of their ratio, may be by chance.
 
-    `error` is its standard error, `dof` the degrees of freedom of that, `least` the smallest
-    difference that counts, however sure it is.
+    `t` is Student's, 0 where the difference is not large enough to count; `error` its standard
+    error, `dof` the degrees of freedom of that, `least` the smallest difference that counts,
+    however sure it is.
     """
 
-    size: float
+    t: float
     error: float
     dof: float
     least: float
-
-    @property
-    def t(self) -> float:
-        """Return Student's t; 0 where the difference is not large enough to count."""
-        return 0.0 if abs(self.size) <= self.least else abs(self.size) / self.error
 
 
 def difference(size: float, counts: tuple[int, int], noises: tuple[Noise, Noise]) -> Difference:
@@ -169,7 +165,8 @@ def difference(size: float, counts: tuple[int, int], noises: tuple[Noise, Noise]
         dof = total**2 / sum(variance**2 / one.dof for variance, one in parts)
     few = min(counts) < FEW
     least = FARTHER * max(first.farthest, second.farthest) if few else 0.0
-    return Difference(size, math.sqrt(total), dof, least)
+    error = math.sqrt(total)
+    return Difference(0.0 if abs(size) <= least else abs(size) / error, error, dof, least)
 
 
 def _of_median(count: int) -> float:

@@ -4,7 +4,7 @@ What a side of a comparison may be called, as text: read here, looked up in `sid
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from fnmatch import fnmatchcase
@@ -68,8 +68,8 @@ class Time(NamedTuple):
     group: str
     back: int
     id: str
-    first: date | None
-    last: date | None
+    first: date
+    last: date
 
 
 class Place(NamedTuple):
@@ -131,12 +131,12 @@ def _read_time(text: str) -> Time | None:
         return None
     try:
         first, last = (
-            date.fromisoformat(word) if (word := found[end] or found["day"]) else None
-            for end in ("first", "last")
+            date.fromisoformat(found[end] or found["day"] or str(limit))
+            for end, limit in (("first", date.min), ("last", date.max))
         )
     except ValueError:
         raise SideFault(f"{text}: there is no such day; write it like 2026-11-22") from None
-    if first and last and first > last:
+    if first > last:
         raise SideFault(f"{text}: ends before it begins; write the earlier day first")
     id = (found["id"] or "").lower()
     return Time(text, found["group"] or "", int(found["back"] or 0), id, first, last)
@@ -221,19 +221,16 @@ def find(asked: Asked, history: History, nights: int, system: str | None = None)
     if asked.software:
         having = {sample.session.number for part in parts for sample in part.samples}
         chosen = [session for session in chosen if session.number in having]
-    if asked.software and not chosen:
-        built = {sample.software for series in fitting for sample in series.samples}
-        words = {f"{key}={text}" for software in built for key, text in software if key != "hash"}
-        raise SideFault(
-            f"{asked.text}: nothing was measured so; there is: "
-            f"{shortened(sorted(words), _LISTED) or 'no software that is known'}"
-        )
-    with_software = (
-        f"{'without' if one.without else 'with'} {one.name} {one.version}" for one in asked.software
-    )
-    what = ", ".join(filter(None, (_place_text(place), when, *with_software)))
-    described = ": ".join(filter(None, (what, _sessions_text(chosen))))
-    return Found(_facts(asked.text, described, chosen, parts), chosen, parts)
+        if not chosen:
+            built = {sample.software for series in fitting for sample in series.samples}
+            words = {f"{key}={text}" for items in built for key, text in items if key != "hash"}
+            raise SideFault(
+                f"{asked.text}: nothing was measured so; there is: "
+                f"{shortened(sorted(words), _LISTED) or 'no software that is known'}"
+            )
+    signs = zip(("", ":", "+"), place, strict=True)
+    where = "".join(f"{sign}{name}" for sign, name in signs if name)
+    return Found(_side(asked, [*filter(None, (where, when))], chosen, parts), chosen, parts)
 
 
 def _parts(
@@ -251,13 +248,21 @@ def _parts(
             yield Part(series, numbers)
 
 
-def _facts(
-    text: str, described: str, sessions: Iterable[PastSession], parts: Iterable[Part]
+def _side(
+    asked: Asked, words: list[str], sessions: Sequence[PastSession], parts: Sequence[Part]
 ) -> Side:
+    """Describe a side: `words` are its place and its time."""
     systems = sorted({part.series.case.key.system for part in parts})
     built = {software_text(sample.software) for part in parts for sample in part.samples}
+    newest = sessions[-1]
+    which = f"session {newest.uuid} of {datetime.fromtimestamp(newest.start):%Y-%m-%d %H:%M}"
+    if len(sessions) > 1:
+        days = f"{day(sessions[0].start)} to {day(newest.start)}"
+        which = f"{len(sessions)} sessions, {days}, the last {newest.uuid}"
+    words += [f"{'without' if x.without else 'with'} {x.name} {x.version}" for x in asked.software]
     return Side(
-        text, described, tuple(session.uuid for session in sessions), tuple(systems),
+        asked.text, ": ".join(filter(None, (", ".join(words), which))),
+        tuple(session.uuid for session in sessions), tuple(systems),
         any(map(is_simulated, systems)), tuple(sorted(built - {""})),
     )  # fmt: skip
 
@@ -299,8 +304,8 @@ def _at(
             )
         return next(iter(found.values())), ""
     if not time.group:
-        first, last = time.first or date.min, time.last or date.max
-        chosen = [one for one in known if first <= datetime.fromtimestamp(one.start).date() <= last]
+        days = {one.number: datetime.fromtimestamp(one.start).date() for one in known}
+        chosen = [one for one in known if time.first <= days[one.number] <= time.last]
         if not chosen:
             raise SideFault(
                 f"{asked.text}: no session began then; the oldest is of {day(known[0].start)}, the "
@@ -348,18 +353,3 @@ def _fits(place: Place, *names: str) -> bool:
     """Tell whether system, partition and environment, as many as there are, fit a place."""
     pairs = zip(names, place, strict=False)
     return all(fnmatchcase(name, pattern or "*") for name, pattern in pairs)
-
-
-def _place_text(place: Place) -> str:
-    text = place.system or ""
-    text += f":{place.partition}" if place.partition else ""
-    return text + (f"+{place.environment}" if place.environment else "")
-
-
-def _sessions_text(sessions: list[PastSession]) -> str:
-    newest = sessions[-1]
-    when = datetime.fromtimestamp(newest.start).strftime("%Y-%m-%d %H:%M")
-    if len(sessions) == 1:
-        return f"session {newest.uuid} of {when}"
-    first = day(sessions[0].start)
-    return f"{len(sessions)} sessions, {first} to {day(newest.start)}, the last {newest.uuid}"

@@ -80,11 +80,6 @@ class Sweep:
         points = self.points.get(size, ())
         return [value for value, own in points if value is not None and own == unit]
 
-    @cached_property
-    def jumps(self) -> dict[int, float]:
-        """Return what `jumps` does of its times."""
-        return jumps(self.times)
-
     def unit(self, size: int) -> str:
         """Return the unit of a size."""
         return self.points[size][0][1]

@@ -176,7 +176,9 @@ class Output(LineReader):
 
     def _number_of(self, text: str) -> float:
         value = int(text) if _INTEGER.match(text) else self.real(text, negative=True)
-        if not is_printed(text):
+        # C's `%d`, `%g` and `%e` print no `007.50` and no `1.`.
+        is_whole = re.fullmatch(r"-?[1-9]\d*", text, re.ASCII)
+        if not is_whole and text not in (f"{float(text):g}", f"{float(text):e}"):
             raise self.error(f"{text!r} is no number as HPCC prints it")
         return value
 
@@ -263,9 +265,11 @@ class Output(LineReader):
                 yield from self._made(test, key)
         if test == "LatencyBandwidth":
             for what in ("Latency_usec", "Bandwidth_GBytes"):
-                yield from self._ordered(
-                    test, *(f"{b}PingPong{what}" for b in ("Min", "Avg", "Max"))
-                )
+                bounds = [f"{bound}PingPong{what}" for bound in ("Min", "Avg", "Max")]
+                low, average, high = (self._figure(test, key) for key in bounds)
+                if low.low > average.high or average.low > high.high:
+                    least, _, most = (self.printed[key].text for key in bounds)
+                    yield bounds[1], f"not between {least} and {most}"
 
     def _figure(self, test: str, key: str) -> Range:
         """Return a number of the summary, as it is printed."""
@@ -280,13 +284,6 @@ class Output(LineReader):
         # PTRANS keeps the rate of its slowest run and the time of its last one.
         if not rate.agrees(result) and (test != "PTRANS" or result.low > rate.high):
             yield key, f"{self.printed[time].text} makes it {rate.low:.6g}"
-
-    def _ordered(self, test: str, *bounds: str) -> Iterator[tuple[str, str]]:
-        """Yield an average of ping-pong that is not between the minimum and the maximum."""
-        low, average, high = (self._figure(test, key) for key in bounds)
-        if low.low > average.high or average.low > high.high:
-            least, _, most = (self.printed[key].text for key in bounds)
-            yield bounds[1], f"not between {least} and {most}"
 
 
 _DIGITS = 6  # of a %g
@@ -336,12 +333,6 @@ def general(text: str) -> Range:
     exact = not value or (text.isdecimal() and len(text) > _DIGITS)
     half = 0.0 if exact else 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - _DIGITS)
     return Range.rounded(value, half)
-
-
-def is_printed(text: str) -> bool:
-    """Tell whether C's `%d`, `%g` or `%e` prints a finite number like this; not `007.50`, `1.`."""
-    value = float(text)
-    return text in (f"{value:g}", f"{value:e}") or bool(re.fullmatch(r"-?[1-9]\d*", text, re.ASCII))
 
 
 #: Section -> what it says: lines in which `<key:form>` is a number that the summary has under a
