@@ -263,18 +263,15 @@ def read_ranks(text: str, source: str = "stderr") -> list[Rank]:
     """
     ranks: list[Rank] = []
     for number, line in enumerate(text.splitlines(), 1):
-        if not is_line(line.strip()):
-            continue
         if match := _SIMULATED.match(line.strip()):
             core = str(sum(rank.node == match["node"] for rank in ranks))
             place = frozenset({"0"}), frozenset({f"0:{core}"})
             ranks.append(Rank(int(match["rank"]), match["node"], core, *place))
-            continue
-        match = _LINE.match(line.strip())
-        if not match:
+        elif match := _LINE.match(line.strip()):
+            place = frozenset(match["sockets"].split(",")), frozenset(match["cores"].split(","))
+            ranks.append(Rank(int(match["rank"]), match["node"], match["cpus"], *place))
+        elif is_line(line.strip()):
             raise ParseError(source, "no rank's place can be read", number=number, line=line)
-        place = frozenset(match["sockets"].split(",")), frozenset(match["cores"].split(","))
-        ranks.append(Rank(int(match["rank"]), match["node"], match["cpus"], *place))
     return sorted(ranks, key=lambda rank: rank.rank)
 
 

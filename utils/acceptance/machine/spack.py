@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from acceptance.core import machine, state_files
@@ -140,12 +141,9 @@ def complaint(output: str) -> str:
 def _read_yaml(path: Path) -> dict[str, Any]:
     """Return the table of a YAML file; raises SpackFault where it holds none."""
     try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
+        return msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.MsgspecError) as err:
         raise SpackFault(f"{path}: cannot be read: {err}") from None
-    if not isinstance(data, dict):
-        raise SpackFault(f"{path}: holds no table")
-    return data
 
 
 def commit(folder: Path) -> str:

@@ -29,11 +29,11 @@ def unmet_rows(
     found: dict[tuple[str, str], list[int]] = defaultdict(list)
     for row in library.baselines:
         concerned = row.system in systems or row.system not in known
-        if concerned and (reason := _of_row(row, library, site)):
+        if concerned and (reason := next(_of_row(row, library, site), "")):
             found[str(row.path), reason].append(row.line)
     for claim in library.claims:
         concerned = any(side.system in systems for side in claim.sides)
-        if claim.source == "site" and concerned and (reason := _of_claim(claim, site)):
+        if claim.source == "site" and concerned and (reason := next(_of_claim(claim, site), "")):
             found[str(claim.path), reason].append(claim.line)
     for (path, reason), (line, *others) in found.items():
         more = f", and {len(others)} more lines" if others else ""
@@ -41,22 +41,24 @@ def unmet_rows(
         yield Finding("reference-unmet", text, fails=True, place=(path, reason), source="gate")
 
 
-def _of_row(row: Reference, library: Library, site: configuration.Site) -> str:
-    reasons = _reasons(site, row.system, row.partition, row.benchmark, row.metric, row.parameters)
-    reason = next(reasons, "") or _of_unit(row.benchmark, row.metric, row.unit)
-    if not reason and library.thresholds(row) is None:
-        reason = f"tolerances.yaml has nothing for {row.relation} {row.unit} of a {row.source}"
-    return reason
+def _of_row(row: Reference, library: Library, site: configuration.Site) -> Iterator[str]:
+    place = row.system, row.partition, row.benchmark, row.metric
+    yield from _reasons(site, *place, row.parameters)
+    column = "bandwidth" if row.metric == "bandwidth_peak" else row.metric
+    units = {each.unit for each in find(row.benchmark).columns if each.stem == column}
+    if units and row.unit not in units:
+        known = ", ".join(sorted(units))
+        yield f"{row.metric} of {row.benchmark} is in {known}, not in {row.unit}"
+    if library.thresholds(row) is None:
+        yield f"tolerances.yaml has nothing for {row.relation} {row.unit} of a {row.source}"
 
 
-def _of_claim(claim: Claim, site: configuration.Site) -> str:
+def _of_claim(claim: Claim, site: configuration.Site) -> Iterator[str]:
     for side in claim.sides:
         benchmark, metric, keys = claim.stated(side)
         if side.partition:
             place = side.system, side.partition, benchmark, metric
-            if reason := next(_reasons(site, *place, keys, sizes=False), ""):
-                return reason
-    return ""
+            yield from _reasons(site, *place, keys, sizes=False)
 
 
 def _reasons(
@@ -140,11 +142,3 @@ def _of_size(benchmark: str, metric: str, keys: Mapping[str, str]) -> Iterator[s
         yield f"message_size={size} is none of {', '.join(map(str, measured))}"
     if not measured and size is not None and int(size).bit_count() > 1:
         yield f"message_size={size} is no power of two"
-
-
-def _of_unit(benchmark: str, metric: str, unit: str) -> str:
-    column = "bandwidth" if metric == "bandwidth_peak" else metric
-    units = {each.unit for each in find(benchmark).columns if each.stem == column}
-    if units and unit not in units:
-        return f"{metric} of {benchmark} is in {', '.join(sorted(units))}, not in {unit}"
-    return ""
