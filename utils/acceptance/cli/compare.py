@@ -15,10 +15,11 @@ from acceptance.cli.arguments import (
     read,
 )
 from acceptance.cli.output import Columns, columns_of_terminal, emit
+from acceptance.core.groups import grouped
 from acceptance.core.text import plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import Series
-from acceptance.relations import grouped, sides
+from acceptance.relations import sides
 from acceptance.relations.comparison import (
     CHANCE,
     NIGHTS,

@@ -16,6 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from acceptance.core.groups import grouped
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
 from acceptance.core.text import natural
 from acceptance.machine import externals, placement
@@ -143,12 +144,8 @@ class NoCase(Struct, frozen=True, forbid_unknown_fields=True):
 
 def no_cases_line(found: Iterable[NoCase]) -> str:
     """Say in a line which check files give no case where; the doctor has the reasons."""
-    checks: dict[str, set[str]] = {}
-    for each in found:
-        checks.setdefault(each.partition, set()).add(each.check)
-    places: dict[str, list[str]] = {}
-    for partition, names in checks.items():
-        places.setdefault(", ".join(sorted(names)), []).append(partition)
+    checks = grouped(found, lambda each: each.partition)
+    places = grouped(checks, lambda name: ", ".join(sorted({one.check for one in checks[name]})))
     parts = "; of ".join(f"{names} on {', '.join(where)}" for names, where in places.items())
     return f"no case of {parts}; acceptance doctor says why"
 

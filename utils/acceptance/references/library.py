@@ -13,6 +13,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, get_args
 
+from acceptance.core.groups import grouped
 from acceptance.core.text import plural
 from acceptance.core.words import UNITS, is_simulated
 from acceptance.references import claim_rows, csv_rows, recordings
@@ -121,11 +122,9 @@ class Library:
 
 
 def _indexed(rows: Iterable[Reference]) -> dict[tuple[str, ...], list[Reference]]:
-    index: dict[tuple[str, ...], list[Reference]] = {}
-    for row in rows:
-        key = (row.source, row.system, row.partition, row.benchmark, row.metric)
-        index.setdefault(key, []).append(row)
-    return index
+    return grouped(
+        rows, lambda row: (row.source, row.system, row.partition, row.benchmark, row.metric)
+    )
 
 
 def _best(matches: list[Reference], unit: str) -> Reference:

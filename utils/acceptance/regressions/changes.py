@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from acceptance.alerts import Alert
+from acceptance.core.groups import grouped
 from acceptance.core.robust import middle_and_spread
 from acceptance.core.words import read_metric
 from acceptance.detection.common_mode import Floats, outstanding
@@ -221,11 +222,8 @@ def vanished(history: History, progress: Progress, now: float) -> Iterator[Chang
     were not up: whoever knows the nodes reports it. What
     nobody runs any more `now` (s since the epoch) has not vanished either.
     """
-    selections: dict[tuple[str, ...], list[PastSession]] = {}
-    for session in history.sessions:
-        if not session.aborted and session.partitions:
-            selections.setdefault(session.selection, []).append(session)
-    for sessions in selections.values():
+    whole = (one for one in history.sessions if not one.aborted and one.partitions)
+    for sessions in grouped(whole, lambda one: one.selection).values():
         if len(sessions) <= VANISHED_BEFORE:
             continue
         recent = sessions[-VANISHED_BEFORE - VANISHED_FORGOTTEN :]
@@ -286,10 +284,7 @@ def slow_nights(
     series: Sequence[Series], nights: Nights, progress: Progress
 ) -> Iterator[SlowNight]:
     """Find the nights on which a whole partition was slow, and what was slow in them."""
-    partitions: dict[tuple[str, str], list[Series]] = {}
-    for one in series:
-        partitions.setdefault(one.partition, []).append(one)
-    for partition, members in partitions.items():
+    for partition, members in grouped(series, lambda one: one.partition).items():
         if partition not in progress.kept.nights:
             continue
         for slow in outstanding(progress.kept.nights[partition].levels):

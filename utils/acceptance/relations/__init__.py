@@ -4,4 +4,3 @@ One matching of results, three judges: `claims`, `guidelines` and `comparison`.
 """
 
 from acceptance.relations import claims, comparison, guidelines, sides
-from acceptance.relations.results import grouped

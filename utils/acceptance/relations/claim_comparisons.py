@@ -9,11 +9,12 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from acceptance.core.groups import Item, grouped
 from acceptance.core.text import plural
 from acceptance.references import PARAMETERS, Claim, Side, Tolerances, bounds, write_parameters
 from acceptance.relations import pairs
 from acceptance.relations.pairs import Figure, Incomparable, Pair, SideResults
-from acceptance.relations.results import FOLLOWING, Item, Places, Result, Series, best, grouped
+from acceptance.relations.results import FOLLOWING, Places, Result, Series, best
 
 #: Keys that change with the one along which a curve runs.
 _WITH = {"np": {"pairs"}, "pairs": {"np"}}

@@ -18,13 +18,13 @@ from enum import Enum
 import numpy as np
 
 from acceptance.core import words
+from acceptance.core.groups import grouped
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import Direction, is_simulated
 from acceptance.detection.constants import FEWEST, SMALLEST
 from acceptance.regressions.history import History, PastSession, Series
 from acceptance.relations import noise
 from acceptance.relations.noise import Difference, Noise
-from acceptance.relations.results import grouped
 from acceptance.relations.sides import Asked, Found, Part, Side, SideFault, find
 
 

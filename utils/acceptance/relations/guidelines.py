@@ -38,11 +38,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from acceptance.core.extras import GUIDELINES, PartitionExtras
+from acceptance.core.groups import grouped
 from acceptance.core.text import bytes_text
 from acceptance.core.words import sized
 from acceptance.ledger import Entry, Ledger, Session, last_first, reading
 from acceptance.ledger.reading import Run
-from acceptance.relations.results import grouped
 from acceptance.relations.sweeps import LEAST_VALUES, Sweep, collect, is_swept, jumps
 from acceptance.rfm import configuration as site
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find

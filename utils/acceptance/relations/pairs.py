@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from acceptance import suites
+from acceptance.core.groups import grouped
 from acceptance.core.words import UNITS, Direction
 from acceptance.references import RELATIONS, SIZES, Claim, Side, agrees
-from acceptance.relations.results import FOLLOWING, Places, Result, Series, best, grouped, is_of
+from acceptance.relations.results import FOLLOWING, Places, Result, Series, best, is_of
 
 #: Relations that a figure fulfils only by more than nothing.
 STRICT = ("better", "best", "slightly-better", "differs", "peak", "step")

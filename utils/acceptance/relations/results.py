@@ -1,10 +1,11 @@
 """What the rows of the ledger have of the sides of claims, as series of results."""
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
+from acceptance.core.groups import Item, Key, grouped
 from acceptance.core.words import read_metric
 from acceptance.ledger.reading import Run
 from acceptance.references import Claim, with_derived
@@ -12,18 +13,6 @@ from acceptance.references import Claim, with_derived
 #: They follow from the number of processes and the machine: two machines seldom agree in them, and
 #: a claim that requires them states them.
 FOLLOWING = ("nodes", "order")
-
-
-Item = TypeVar("Item")
-Key = TypeVar("Key", bound=Hashable)
-
-
-def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Return what has a key in common, together, in the order of appearance."""
-    groups: dict[Key, list[Item]] = {}
-    for item in items:
-        groups.setdefault(key(item), []).append(item)
-    return groups
 
 
 def best(

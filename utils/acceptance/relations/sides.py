@@ -12,6 +12,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from acceptance.core.errors import Fault
+from acceptance.core.groups import grouped
 from acceptance.core.text import plural, shortened, there_are
 from acceptance.core.words import is_simulated
 from acceptance.ledger import campaign_of
@@ -24,7 +25,6 @@ from acceptance.regressions.history import (
     night,
     software_text,
 )
-from acceptance.relations.results import grouped
 
 #: Each form with what it stands for; `acceptance compare --help` shows them.
 FORMS = (

@@ -8,8 +8,8 @@ from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from acceptance import suites
+from acceptance.core.groups import grouped
 from acceptance.ledger import Case
-from acceptance.relations.results import grouped
 from acceptance.report import addresses
 from acceptance.report.curve_traces import RATIOS
 from acceptance.report.plot_model import Page, Plot

@@ -11,6 +11,7 @@ from acceptance import ledger, references
 from acceptance.alerts import Listing, notify
 from acceptance.campaigns import protocol
 from acceptance.core.errors import Fault
+from acceptance.core.groups import grouped
 from acceptance.core.paths import Workspace
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, Facts, facts_of, limit
@@ -18,7 +19,6 @@ from acceptance.ledger import Ledger, Session
 from acceptance.references import Library
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
-from acceptance.relations.results import grouped
 from acceptance.report import addresses
 from acceptance.report.runs import Run
 from acceptance.rfm import configuration

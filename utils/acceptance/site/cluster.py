@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from acceptance.core import machine
 from acceptance.core.errors import ParseError
+from acceptance.core.groups import grouped
 from acceptance.core.text import legal_name
 from acceptance.machine import slurm_jobs, slurm_nodes
 from acceptance.machine.slurm_nodes import PartitionRecord, SlurmFault, SlurmNode
@@ -221,9 +222,7 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     `nodes` take jobs; `paths` are looked for on the nodes. Raises Refused when Slurm takes no job
     for any of them.
     """
-    classes: dict[object, list[SlurmNode]] = {}
-    for node in nodes:
-        classes.setdefault((_hardware(node), node.features), []).append(node)
+    classes = grouped(nodes, lambda node: (_hardware(node), node.features))
     ordered = sorted(classes.values(), key=len, reverse=True)
     looks = [look_at_one(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
     refusals = [look.fault for look in looks if look.refused]

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from acceptance.alerts import Alert, alert
 from acceptance.core.findings import Finding
+from acceptance.core.groups import grouped
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS
 from acceptance.core.text import one_line, plural, shortened
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
@@ -114,9 +115,8 @@ def _behind(problem: Finding, case: CaseResult, verdict: Verdict) -> Sequence[Fi
         return [each for each in found if each.fails and each.source == source]
     failing = [each for each in case.findings if each.fails]
     of_fabric = [each for each in failing if each.kind in OF_FABRICS]
-    places: dict[str, list[Finding]] = {}
-    for each in of_fabric or [each for each in failing if each.kind in _AT_A_NODE]:
-        places.setdefault(each.device if of_fabric else each.node, []).append(each)
+    told = of_fabric or [each for each in failing if each.kind in _AT_A_NODE]
+    places = grouped(told, lambda each: each.device if of_fabric else each.node)
     if of_fabric:
         return [replace(here[0], text="; ".join(map(said, here))) for here in places.values()]
     return [here[0] for here in places.values()]
@@ -190,11 +190,8 @@ def _summed_up(
             again = _summary(verdict, [alerts[key] for key in parts])
             again = replace(again, id=summary.id, since=summary.since, parts=summary.parts)
             told_by |= dict.fromkeys(parts, again)
-    new: dict[tuple[str, str], list[Alert]] = {}
-    for key, each in alerts.items():
-        if key not in opened and told_by[key] is each:
-            new.setdefault((each.system, each.partition), []).append(each)
-    for members in new.values():
+    new = [one for key, one in alerts.items() if key not in opened and told_by[key] is one]
+    for members in grouped(new, lambda one: (one.system, one.partition)).values():
         if len(members) > MOST:
             told_by |= dict.fromkeys((each.id for each in members), _summary(verdict, members))
     return told_by

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from acceptance.core import words
 from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, Finding
+from acceptance.core.groups import grouped
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS, TABLE
 from acceptance.core.words import better
 from acceptance.fabric.link_check import STANDING
@@ -109,11 +110,10 @@ def misses(metric: Metric) -> bool:
 
 def _of_metrics(case: Case, source: str) -> Iterator[Finding]:
     """Yield a finding for each quantity that missed its reference, with the worst of its sizes."""
-    groups: dict[tuple[str, str], list[Metric]] = {}
-    for metric in case.metrics:
-        if misses(metric):
-            key = words.split_metric(metric.name)[0], _kind(metric)
-            groups.setdefault(key, []).append(metric)
+    groups = grouped(
+        filter(misses, case.metrics),
+        lambda metric: (words.split_metric(metric.name)[0], _kind(metric)),
+    )
     for (stem, kind), missed in groups.items():
         worst = max(missed, key=lambda metric: abs(metric.value / (metric.reference or 1) - 1))
         more = f", and at {len(missed) - 1} more sizes" if len(missed) > 1 else ""

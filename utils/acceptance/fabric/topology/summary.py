@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from acceptance.core.groups import grouped
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.topology.model import (
     Link,
@@ -314,10 +315,9 @@ def dot(topology: Topology, marked: frozenset[str] = frozenset()) -> str:
         f'  "{guid}" [label={json.dumps(_label(topology, guid), ensure_ascii=False)}];'
         for guid in sorted(shown)
     ]
-    ranks = defaultdict(list)
-    for guid in topology.switches:
-        ranks[topology.level(guid)].append(f'"{guid}";')
-    same = [f"  {{ rank=same; {' '.join(group)} }}" for group in ranks.values()]
+    levels = grouped(topology.switches, topology.level).values()
+    quoted = (" ".join(f'"{guid}";' for guid in level) for level in levels)
+    same = [f"  {{ rank=same; {guids} }}" for guids in quoted]
     return "\n".join(["graph fabric {", "  node [shape=box];", *nodes, *same, *edges, "}"])
 
 

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from acceptance.core.groups import grouped
 from acceptance.core.words import split_metric
 from acceptance.detection.constants import (
     DEFAULT_THRESHOLD,
@@ -182,10 +183,7 @@ def take(
 
 def _blocks(formed: list[_Formed]) -> Iterator[tuple[FamilyBlock, Ints]]:
     """Yield new families of as many members together, and in which session each forms."""
-    alike: dict[int, list[_Formed]] = defaultdict(list)
-    for one in formed:
-        alike[len(one.members)].append(one)
-    for _, some in sorted(alike.items()):
+    for _, some in sorted(grouped(formed, lambda one: len(one.members)).items()):
         for begin in range(0, len(some), FAMILY_BLOCK):
             part = some[begin : begin + FAMILY_BLOCK]
             members = np.array([one.members for one in part], np.intp)

@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import Any
 
 from acceptance.core import words
+from acceptance.core.groups import grouped
 from acceptance.ledger import Case, Metric
 from acceptance.references import Reference, write_parameters
-from acceptance.relations.results import grouped
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
