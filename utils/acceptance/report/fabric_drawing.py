@@ -16,7 +16,7 @@ from acceptance.core.text import natural, plural
 from acceptance.fabric import view
 from acceptance.fabric.topology import Link, Topology, level_name
 from acceptance.fabric.view import kinds
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.report.figures import Figure, colour, escaped
 from acceptance.report.plot_model import Axis, Form, Plot, Sample, Scale, Trace
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from acceptance import suites
 from acceptance.ledger import Case
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.report import addresses
 from acceptance.report.curve_traces import RATIOS
 from acceptance.report.plot_model import Page, Plot

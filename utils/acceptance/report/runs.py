@@ -10,7 +10,7 @@ from typing import NamedTuple
 from acceptance.core.words import SIMULATED
 from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.regressions import history
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.verdict import WORDS, Status, Verdict
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.report import figures
 from acceptance.report.pages import (
     compare,

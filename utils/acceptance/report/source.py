@@ -18,7 +18,7 @@ from acceptance.ledger import Ledger, Session
 from acceptance.references import Library
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.report import addresses
 from acceptance.report.runs import Run
 from acceptance.rfm import configuration

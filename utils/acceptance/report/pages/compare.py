@@ -13,8 +13,8 @@ import msgspec
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import Series
+from acceptance.relations import grouped
 from acceptance.relations.comparison import TOLD, Comparison, Row, Starts, Word, compare
-from acceptance.relations.results import grouped
 from acceptance.relations.sides import SideFault, read
 from acceptance.report import addresses
 from acceptance.report.plot_model import (

@@ -8,7 +8,7 @@ as in Figures 2 and 3 of koop2008.
 from collections.abc import Iterable, Iterator, Sequence
 
 from acceptance.core.text import bytes_text, plural
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.report import addresses, curve_traces
 from acceptance.report.curve_traces import BALANCE, SECTIONS, Family, family_of, shared_text
 from acceptance.report.plot_model import Axis, Mark, Origin, Plot, Scale, number_text

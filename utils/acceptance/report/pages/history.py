@@ -20,7 +20,7 @@ from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
 from acceptance.regressions import Change
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.report import addresses, plot_model
 from acceptance.report.figures import figure
 from acceptance.report.plot_model import Axis, Origin, Page, Plot, Scale, Trace

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from acceptance.core.text import plural
 from acceptance.references import Library, Reference
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
     Axis,

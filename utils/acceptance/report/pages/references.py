@@ -11,7 +11,7 @@ from typing import Any
 from acceptance.core import words
 from acceptance.ledger import Case, Metric
 from acceptance.references import Reference, write_parameters
-from acceptance.relations.results import grouped
+from acceptance.relations import grouped
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
