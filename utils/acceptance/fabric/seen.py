@@ -185,14 +185,17 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
     path = view.accepted.path_of(workspace.reference, site.name)
     accepted = view.accepted.read(path, view.AcceptedFabric)
     uncounted = any(each.counters is None for each in readings)
-    deviations, state = view.judge(
-        joined,
-        None if uncounted else {end: it for each in readings for end, it in each.errors.items()},
-        hosts=site.hosts,
-        accepted=accepted,
-        before=view.errors.read_state(view.errors.state_path(workspace.var, site.name)),
-        now=max(each.end or 0 for each in readings) or time.time(),
-    )
+    before = view.errors.read_state(view.errors.state_path(workspace.var, site.name))
+    errors = {end: it for each in readings for end, it in each.errors.items()}
+    try:
+        deviations, state = view.judge(
+            joined, None if uncounted else errors, hosts=site.hosts, accepted=accepted,
+            before=before, now=max(each.end or 0 for each in readings) or time.time(),
+        )  # fmt: skip
+    except ValueError as err:  # a cable was moved between two readings
+        raise Fault(
+            f"{site.name}: its readings contradict each other: {err}; read it again"
+        ) from None
     told = accepted.text_of_history if accepted else ""
     return Seen(readings, joined, unfit, deviations, told, state)
 

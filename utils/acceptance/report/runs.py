@@ -151,24 +151,19 @@ def bounds(metric: Metric) -> tuple[float | None, float | None]:
     )
 
 
-def software(cases: Iterable[Case]) -> dict[str, set[str]]:
-    """Return suite -> what was measured with: its versions, builds and modules, a text each."""
-    found: dict[str, set[str]] = {}
-    for case in cases:
-        if words := _software(case):
-            found.setdefault(case.suite or case.filename.rpartition("/")[2], set()).add(words)
-    return found
-
-
 #: What of a provenance names software, in this order.
 SOFTWARE = ("suite", "spec", "hash", "mpi", "mpi_standard", "compiler", "target", "modules")
 
 
-def _software(case: Case) -> str:
-    known = (*SOFTWARE, SIMULATED)
-    words = (f"{key} {case.provenance[key]}" for key in known if case.provenance.get(key))
-    built = ", ".join(words)
-    return f"{case.environment}: {built}" if built else ""
+def software(cases: Iterable[Case]) -> dict[str, set[str]]:
+    """Return suite -> what was measured with: its versions, builds and modules, a text each."""
+    found: dict[str, set[str]] = {}
+    for case in cases:
+        known = {key: case.provenance.get(key) for key in (*SOFTWARE, SIMULATED)}
+        if built := ", ".join(f"{key} {value}" for key, value in known.items() if value):
+            suite = case.suite or case.filename.rpartition("/")[2]
+            found.setdefault(suite, set()).add(f"{case.environment}: {built}")
+    return found
 
 
 def since(older: Run, newer: Run) -> dict[str, list[Ran]]:

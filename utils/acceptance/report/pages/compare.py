@@ -3,6 +3,7 @@
 What is compared and what is more than noise is decided in `comparison`; here it is drawn.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -176,17 +177,13 @@ def _plot(id: str, title: str, rows: list[Row], found: Comparison, source: Sourc
 
 def _summary(rows: list[Row]) -> str:
     """Say in a sentence what is seen: how many sizes are worse, and where it is farthest."""
-    told = [row for row in rows if row.word in TOLD]
+    told, count = [row for row in rows if row.word in TOLD], Counter(row.word for row in rows)
     if not told:
-        unknown = sum(row.word is Word.UNKNOWN for row in rows)
+        unknown = count[Word.UNKNOWN]
         rest = f"; of {unknown} nothing can be told" if unknown else ""
         return f"None of {plural(len(rows), 'size')} is known to differ{rest}."
     far = max(told, key=lambda row: abs((row.ratio or 1.0) - 1))
-    words = ", ".join(
-        f"{sum(row.word is word for row in told)} {word.value}"
-        for word in TOLD
-        if any(row.word is word for row in told)
-    )
+    words = ", ".join(f"{count[word]} {word.value}" for word in TOLD if count[word])
     return (
         f"Of {plural(len(rows), 'size')} {words}; the farthest is {bytes_text(far.size or 0)}, "
         f"where B is {far.ratio:.3f} of A."

@@ -246,15 +246,13 @@ def _series(one: Known, order: Sequence[Sample]) -> dict[str, Any]:
     """Return a series as data, with a value or None for each of some samples of its case."""
     series, level = one.series, one.level
     values = dict(zip(map(id, series.samples), map(_short, series.values), strict=True))
-    data: dict[str, Any] = {
+    data = {
         "id": one.anchor,
         "metric": series.metric,
         "unit": series.unit,
         "direction": series.direction or "",
         "values": [values.get(id(each)) for each in order],
         "all": series.count,
-    }
-    more = {
         "level": [] if level is None else _short(level),
         "changes": one.steps,
         "alerts": [
@@ -263,7 +261,7 @@ def _series(one: Known, order: Sequence[Sample]) -> dict[str, Any]:
         ],
         "acks": [[round(ack.when.timestamp()), ack.text] for ack in one.acks],
     }
-    return data | {name: found for name, found in more.items() if found != []}
+    return {name: found for name, found in data.items() if found != []}
 
 
 @lru_cache(maxsize=256)

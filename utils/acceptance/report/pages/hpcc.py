@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
+from acceptance.core.groups import grouped
 from acceptance.core.text import plural
 from acceptance.references import Library, Reference
 from acceptance.report import addresses
@@ -26,7 +27,6 @@ from acceptance.report.plot_model import (
 )
 from acceptance.report.plot_pages import Drawn, Kind
 from acceptance.report.results import Results, Sweep, count_of
-from acceptance.report.runs import Ran
 from acceptance.report.source import Source
 from acceptance.suites.hpcc import COMPARABLE, RATIOS, depends_on_size, ratios_of
 
@@ -123,18 +123,17 @@ def measured(found: Results) -> dict[Run, dict[str, Point]]:
     Those of few processes come first. A ratio made of a STREAM in the cache is none of the memory
     and left out.
     """
-    runs: dict[Run, dict[str, Point]] = {}
-    newest: dict[Run, Ran] = {}
+    own = (one for one in found.sweeps.values() if one.benchmark == "hpcc" and one.stem in METRICS)
+    where = found.place.system, found.place.partition
     # The newest results come first.
-    for sweep in found.sweeps.values():
-        if sweep.benchmark != "hpcc" or sweep.stem not in METRICS:
-            continue
-        run, place = Run.of(sweep), sweep.place
-        if newest.setdefault(run, sweep.by) is sweep.by:
-            runs.setdefault(run, {})[sweep.stem] = Point(
-                place.system, place.partition, sweep.stem, sweep.values[None].value, sweep.unit,
-                sweep.note(None), sweep=sweep,
-            )  # fmt: skip
+    runs = {
+        run: {
+            one.stem: Point(*where, one.stem, one.values[None].value, one.unit, one.note(None),
+                            sweep=one)
+            for one in sweeps if one.by is sweeps[0].by
+        }
+        for run, sweeps in grouped(own, Run.of).items()
+    }  # fmt: skip
     return dict(sorted(runs.items(), key=lambda item: (count_of(item[0]._asdict(), "np"), item[0])))
 
 

@@ -91,11 +91,14 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
     if current is not None and not chosen.sessions and chosen.system in (None, current.system):
         verdict = current
     run = next((each for each in source.runs if each.verdict is verdict), None)
-    before = _before(source.runs)
+    # The run before the newest one that measured the same things.
+    alike = (each for each in source.runs[1:] if each.selection == source.runs[0].selection)
+    before = next(alike, None)
+    places = {f"{ran.case.name} @{ran.case.where}": ran for ran in run.cases} if run else {}
     known = _known(source, verdict, before)
     lines = [
         line
-        for line in map(partial(_line, _places(run), known), _wrong(run, verdict))
+        for line in map(partial(_line, places, known), _wrong(run, verdict))
         if not (line.known and line.known.ack)
     ]
     groups = [[*listed] for _, listed in groupby(lines, lambda each: each.finding.kind)]
@@ -113,7 +116,8 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
         "standings": [_standing(source, place, verdict, groups, of_leaf[place.system])
                       for place in source.places if place.system in of_leaf],
         "others": [place.name for place in source.places if place.system not in of_leaf],
-        "unseen": _unseen(verdict),
+        "unseen": [each for each in verdict.everything if each.kind in _UNLOOKED]
+                  if verdict else [],
         "empty": empty,
         "changes": _changes(newest, before),
         "before": before,
@@ -124,11 +128,6 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
     simulated = bool(newest) and all(place.simulated for place in source.measured)
     named = addresses.INDEX, "Overview", "overview.html.j2", "Overview"
     return Page(*named, context, simulated=simulated)
-
-
-def _before(runs: Sequence[Run]) -> Run | None:
-    """Return the run before the newest one that measured the same things."""
-    return next((each for each in runs[1:] if each.selection == runs[0].selection), None)
 
 
 def _known(source: Source, verdict: Verdict | None, before: Run | None) -> list[Known]:
@@ -146,15 +145,10 @@ def _known(source: Source, verdict: Verdict | None, before: Run | None) -> list[
     return sorted(own, key=lambda each: (each.ack is not None, each.alert.since))
 
 
-def _places(run: Run | None) -> dict[str, Ran]:
-    """Return the cases of a run by what findings call them."""
-    return {f"{ran.case.name} @{ran.case.where}": ran for ran in run.cases} if run else {}
-
-
 def _wrong(run: Run | None, verdict: Verdict | None) -> list[Finding]:
     """Return what is wrong in a run, the worst first."""
     if verdict is None:
-        every = _places(run).values()
+        every = run.cases if run else ()
         return merged(each for ran in every for case in ran.executions for each in of_case(case))
     failing = {each.id for each in verdict.problems} | {each.kind for each in verdict.problems}
     seen = [
@@ -190,11 +184,6 @@ def _tells(alert: Alert, finding: Finding) -> bool:
         return {*finding.nodes} == {*alert.nodes} and finding.kind != "guideline"
     said = f"{alert.check} {alert.text}"
     return bool(finding.found) and finding.what in said and finding.found in said
-
-
-def _unseen(verdict: Verdict | None) -> list[Finding]:
-    """Return what nobody looked at, or nothing could judge, by a verdict."""
-    return [each for each in verdict.everything if each.kind in _UNLOOKED] if verdict else []
 
 
 def _sentence(verdict: Verdict | None, wrong: Sequence[Finding]) -> str:
