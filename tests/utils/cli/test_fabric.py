@@ -1,6 +1,7 @@
 """`acceptance fabric` on simulated fabrics, live and from stored readings."""
 
 import re
+import shutil
 
 import pytest
 
@@ -104,6 +105,18 @@ def test_each_rail_is_a_fabric_of_its_own(site, stored):
     assert "bisection 400 Gb/s" in first
     assert second.startswith("leaf01b, leaf02b, ... (1 more)")
     assert "bisection 200 Gb/s" in second
+
+
+def test_a_cable_that_was_moved_between_two_readings_is_told_in_a_line(site, stored, tmp_path):
+    tree = fat_tree(4, 2, 1)
+    shutil.copytree(stored(tree) / "1", tmp_path / "both/1")
+    tree.unplug(("node0001", 1))
+    tree.plug(("node0001", 1), ("leaf02", 4), "4xHDR")
+    shutil.copytree(stored(tree) / "1", tmp_path / "both/2")
+    result = site.acceptance("fabric", "--from", tmp_path / "both")
+    assert (result.status, result.output) == (2, "")
+    assert "contradict each other: " in result.errors
+    assert result.errors.endswith("[1] has two links; read it again\n")
 
 
 def test_a_partition_is_named_where_several_have_a_fabric(site, stored):
