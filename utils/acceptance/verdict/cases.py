@@ -29,6 +29,8 @@ _STOPPED = {
     ABORTED: "aborted",
     UNFINISHED: "had begun, or waited, when ReFrame stopped (their jobs may still be in the queue)",
 }
+#: What is said of a case that failed and passed later.
+_PASSED_LATER = " (passed when it was repeated; a repetition turns no failure green)"
 #: ReFrame's phases in which a case has not begun to run.
 _BEFORE_RUN = ("setup", "compile", "compile_wait")
 
@@ -49,14 +51,18 @@ def judge_cases(verdict: Verdict, session: Session, run: LoggedRun | None = None
     files = (Path(case.filename).name for case in tests if case.filename)
     verdict.check_files = sorted({*verdict.check_files, *files})
     passed_later = {text_of(case) for case in tests if case.run_index and case.passed}
-    verdict.cases += (result_of(case, run) for case in session.cases)
+    results = [result_of(case, run) for case in session.cases]
+    verdict.cases += results
     simulators = (case.simulated for case in tests if case.simulated)
     verdict.simulators = sorted({*verdict.simulators, *simulators})
-    for case in session.cases:
+    for case, result in zip(session.cases, results, strict=True):
         if case.result == EXPECTED:
-            _note_expected(verdict, case)
+            because = f": {result.reason}" * bool(result.reason)
+            verdict.notes.append(f"failed, as its check expects: {result.place}{because}")
         elif case.result not in COUNTED:
-            _fail_case(verdict, case, text_of(case) in passed_later)
+            again = _PASSED_LATER * (result.place in passed_later)
+            how = f"{case.result} in {case.fail_phase or 'no phase'}{again}"
+            verdict.fail("case-failed", f"{result.place}: {how}: {result.reason}", result.place)
         elif case.passed and not case.fixture and not _is_functional(case, unread):
             _judge_metrics(verdict, case)
     _count_metrics(verdict, tests)
@@ -119,19 +125,6 @@ def _skip_reason(case: Case, run: LoggedRun | None) -> str:
         if line.startswith(f"{case.name} /") and where in line:
             return line.partition(where)[2].removesuffix("]")
     return ""
-
-
-def _note_expected(verdict: Verdict, case: Case) -> None:
-    reason = " ".join(case.fail_reason.split())
-    because = f": {reason}" if reason else ""
-    verdict.notes.append(f"failed, as its check expects: {text_of(case)}{because}")
-
-
-def _fail_case(verdict: Verdict, case: Case, passed_later: bool) -> None:
-    again = " (passed when it was repeated; a repetition turns no failure green)" * passed_later
-    reason = " ".join(case.fail_reason.split())
-    text = f"{text_of(case)}: {case.result} in {case.fail_phase or 'no phase'}{again}: {reason}"
-    verdict.fail("case-failed", text, text_of(case))
 
 
 def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
