@@ -23,7 +23,7 @@ from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.case_findings import text_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
-from acceptance.verdict.nodes import SHOWN, SLURM, Nodes, Paired, PartitionNodes, place_of
+from acceptance.verdict.nodes import SHOWN, Nodes, Paired, PartitionNodes, place_of
 
 #: What gives the cases of the link check.
 LINK_SUITE = "fabric"
@@ -198,7 +198,6 @@ def judge_nodes(verdict: Verdict, cases: Sequence[Case], known: Nodes) -> None:
 def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
     slurm, limited = known.known.get(place), tuple(known.limited.get(place, ()))
     count = known.stated.get(place) if slurm is None else len(slurm)
-    stated = "the facts of the partition" if count else ""
     benchmarked, looked_at = set[str](), set[str]()
     for case in (case for case in cases if case.benchmark != VIEW):
         if case.suite != LINK_SUITE:
@@ -210,7 +209,6 @@ def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
         place,
         known=tuple(node.name for node in slurm or ()),
         count=count,
-        origin=stated if slurm is None else SLURM,
         not_up={node.name: node.text.removeprefix(f"{node.name} is ") for node in away},
         limited=limited,
         benchmarked=tuple(sorted(benchmarked)),

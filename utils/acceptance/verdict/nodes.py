@@ -47,17 +47,16 @@ class Paired(AllPairs, frozen=True, forbid_unknown_fields=True):
 class PartitionNodes(Struct, forbid_unknown_fields=True):
     """What a verdict knows of the nodes of a partition, `system:partition`.
 
-    `known` are the names that Slurm has, `count` is how many there are, None where nobody knows;
-    `origin`: Slurm, or the facts of the partition. `benchmarked` are nodes with a benchmark's
-    metrics, `looked_at` those whose links were looked at, `limited` those that the operator limited
-    it to, empty where nobody did. `not_up` take no jobs: why, by their names. `all_pairs` has what
+    `known` are the names that Slurm has, `count` is how many there are, by Slurm or by the facts of
+    the partition, None where nobody knows. `benchmarked` are nodes with a benchmark's metrics,
+    `looked_at` those whose links were looked at, `limited` those that the operator limited it to,
+    empty where nobody did. `not_up` take no jobs: why, by their names. `all_pairs` has what
     each case measured of all pairs; `not_paired` says why there is none, of several nodes.
     """
 
     place: str
     known: tuple[str, ...] = ()
     count: int | None = None
-    origin: str = ""
     not_up: dict[str, str] = field(default_factory=dict)
     limited: tuple[str, ...] = ()
     benchmarked: tuple[str, ...] = ()
@@ -82,13 +81,14 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
         if self.missing:
             told["not-benchmarked"] = f"{self.coverage_text}; {self.missing}"
         told["pairs-not-measured"] = self.not_paired
-        if self.origin != SLURM and len(self.looked_at) < (self.count or 0):
+        source = SLURM if self.known else "the facts of the partition" if self.count else ""
+        if not self.known and len(self.looked_at) < (self.count or 0):
             answered = f"{len(self.looked_at)} answered: {', '.join(self.looked_at) or 'none'}"
             told["nodes-left-out"] = f"{answered}; {self.count} are stated"
         return found + [
             Finding(
                 kind, f"{self.place}: {text}", place=(self.place,), found=text,
-                what=f"nodes of {self.place}", source=self.origin,
+                what=f"nodes of {self.place}", source=source,
             )
             for kind, text in told.items()
             if text
