@@ -92,8 +92,9 @@ def _columns(runs: Sequence[_Run]) -> list[NDArray[Any]]:
     first = np.full(len(number), METRIC)
     first[np.cumsum(counts) - counts] = CASE
     first[row == 0] = SESSION
-    of_metric = map(np.array, zip(*chain.from_iterable(measured), strict=True))
-    return [number, row, run, first, kind, case_id, *of_metric]
+    of_metric = np.fromiter(chain.from_iterable(measured), "i8, i8, f8", len(number))
+    of_each = (np.ascontiguousarray(of_metric[name]) for name in ("f0", "f1", "f2"))
+    return [number, row, run, first, kind, case_id, *of_each]
 
 
 class Batch:
