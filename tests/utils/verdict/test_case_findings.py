@@ -236,7 +236,7 @@ def test_what_judged_a_metric_gives_its_kind(judged_by, code):
     own = [metric("bandwidth_8", 50.0, judged_by), metric("bandwidth_16", 20.0, judged_by)]
     (found,) = of_case(case("performance error: failed to meet reference", "fail", own))
     assert found.id == (f"{code}:made:qdr+first:osu.bw:np=2;placement=inter-node:bandwidth")
-    assert found.text == "bandwidth_16 20 MB/s, and at 1 more sizes"
+    assert found.text == "bandwidth_16 20 MB/s, and at 1 more size"
     assert found.expected == f">= 90 MB/s ({judged_by})"
 
 

@@ -11,6 +11,7 @@ from acceptance.core import words
 from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, Finding
 from acceptance.core.groups import grouped
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS, TABLE
+from acceptance.core.text import plural
 from acceptance.core.words import better
 from acceptance.fabric.link_check import STANDING
 from acceptance.ledger import Case, Metric
@@ -116,7 +117,7 @@ def _of_metrics(case: Case, source: str) -> Iterator[Finding]:
     )
     for (stem, kind), missed in groups.items():
         worst = max(missed, key=lambda metric: abs(metric.value / (metric.reference or 1) - 1))
-        more = f", and at {len(missed) - 1} more sizes" if len(missed) > 1 else ""
+        more = f", and at {plural(len(missed) - 1, 'more size')}" if len(missed) > 1 else ""
         yield Finding(
             kind, f"{worst.name} {worst.value:g} {worst.unit}{more}", fails=True, nodes=case.nodes,
             what=f"{stem} of {source}", expected=expected_text(worst),
