@@ -1,4 +1,4 @@
-"""What changed in one series, and on one night of a partition, and the alerts of these.
+"""What changed in one series, and on one night of a partition, and the incidents of these.
 
 Besides changes of level these are drifts, away from the site's baseline however slowly, and metrics
 that are no longer measured, or in another unit, though the same was selected.
@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from acceptance.alerts import Alert
+from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
 from acceptance.core.robust import middle_and_spread
 from acceptance.core.words import read_metric
@@ -39,7 +39,7 @@ from acceptance.suites import SUITES
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A change of one series for the worse; kinds as in `alerts/alert.py`.
+    """A change of one series for the worse; kinds are those of `core.kinds.HISTORY`.
 
     `session` is the first one after the change and `time` (s since the epoch) that of its sample;
     `decided` is the session whose sample was the evidence. It is `over` with a session, or still
@@ -84,9 +84,16 @@ class SlowNight:
 
 @dataclass(frozen=True, eq=False)
 class OpenIncident:
-    """An incident that is not over: its alert, and the change of each series that belongs to it."""
+    """An incident that is not over: what is found, and the change of each series that shows it.
 
-    alert: Alert
+    `id` is stable as long as it lasts, `cause` is what the series have in common; `worst` shows it
+    best.
+    """
+
+    id: str
+    finding: Finding
+    cause: str
+    worst: Change
     changes: tuple[Change, ...]
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance import references
-from acceptance.alerts import Alert
 from acceptance.core.text import plural
 from acceptance.detection.constants import FEWEST, RECENT, SUSPICIOUS
 from acceptance.ledger import Ledger, SessionFault
@@ -107,11 +106,6 @@ class Judgement:
     slow: tuple[SlowNight, ...] = ()
     #: The sessions that could not be read.
     faults: list[SessionFault] = field(default_factory=list)
-
-    @property
-    def alerts(self) -> tuple[Alert, ...]:
-        """Return the alerts of the open incidents."""
-        return tuple(incident.alert for incident in self.incidents)
 
     @property
     def cannot_judge(self) -> str:
