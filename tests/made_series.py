@@ -9,7 +9,8 @@ import numpy as np
 
 from acceptance.alerts import Alert, acknowledgements
 from acceptance.ledger import Runs, Samples
-from acceptance.regressions.history.series import (
+from acceptance.regressions import records
+from acceptance.regressions.history import (
     CaseHistory,
     CaseKey,
     History,
@@ -20,7 +21,6 @@ from acceptance.regressions.history.series import (
     code_of_nodes,
 )
 from acceptance.regressions.judge import judge
-from acceptance.regressions.progress import records
 from tests.bench.detection import FAMILIES, series
 from tests.made import FIRST, NIGHT
 

@@ -11,7 +11,7 @@ import pytest
 from acceptance.cli.history import BLOCKS, PLAIN, fits, sparkline
 from acceptance.detection.constants import FEWEST
 from acceptance.regressions import judge
-from acceptance.regressions.history.series import day
+from acceptance.regressions.history import day
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
 from tests.places import ROOT
 from tests.stored import load, opened

@@ -9,7 +9,7 @@ from acceptance.detection.common_mode import deviations, levels, outstanding, un
 from acceptance.detection.constants import NIGHT_CASES, NIGHT_WINDOW
 from acceptance.detection.spells import begin, in_a_row, spells, within
 from acceptance.regressions.changes import Change
-from acceptance.regressions.history.series import Nights, PastSession, night
+from acceptance.regressions.history import Nights, PastSession, night
 from acceptance.regressions.incidents import group
 from acceptance.regressions.progress import update
 from tests.made import FIRST, NIGHT, nights

@@ -11,8 +11,8 @@ from acceptance.core.findings import Finding
 from acceptance.core.paths import ROOT
 from acceptance.detection.constants import FEWEST, SERIES
 from acceptance.ledger import ResultsFault
+from acceptance.regressions.families import threshold
 from acceptance.regressions.judge import for_gate, judge
-from acceptance.regressions.progress.families import threshold
 from tests.made import (
     COMMAND,
     FIRST,

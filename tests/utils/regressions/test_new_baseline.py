@@ -10,7 +10,7 @@ from acceptance import references
 from acceptance.core.paths import ROOT
 from acceptance.detection.constants import BASELINE_FEWEST
 from acceptance.regressions.changes import baseline_of
-from acceptance.regressions.history.series import day, software_text
+from acceptance.regressions.history import day, software_text
 from acceptance.regressions.new_baseline import BaselineFault, propose, select, write
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, campaigns, nights, noisy
 from tests.stored import load

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
+from acceptance.regressions.changes import on_same_nodes
 from acceptance.regressions.judge import judge
 from acceptance.regressions.progress import update
-from acceptance.regressions.spells_of_changes import on_same_nodes
 from tests.made import nights
 from tests.stored import load
 

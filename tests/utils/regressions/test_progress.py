@@ -1,4 +1,4 @@
-"""`regressions/progress/`: each session is judged once, and as if all had been judged again."""
+"""`regressions/progress.py`: each session is judged once, and as if all had been judged again."""
 
 import contextlib
 import errno
@@ -10,9 +10,9 @@ import zipfile
 import pytest
 from msgspec import msgpack
 
+from acceptance.regressions import progress, records
+from acceptance.regressions import progress as kept_files
 from acceptance.regressions.judge import judge
-from acceptance.regressions.progress import progress, records
-from acceptance.regressions.progress import progress as kept_files
 from tests.made_series import Acknowledging, Made, compare, known
 
 

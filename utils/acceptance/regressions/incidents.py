@@ -44,7 +44,7 @@ from acceptance.detection.constants import (
     NODES_NAMED,
 )
 from acceptance.regressions.changes import Change, OpenIncident, SlowNight
-from acceptance.regressions.history.series import Nights, Partition, PastSession, Sample, Series
+from acceptance.regressions.history import Nights, Partition, PastSession, Sample, Series
 from acceptance.regressions.progress import Recent
 
 #: Attributes of a series that can explain, and how they are called; the likeliest first.

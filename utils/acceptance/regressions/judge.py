@@ -19,23 +19,27 @@ from acceptance.regressions.changes import (
     Change,
     OpenIncident,
     SlowNight,
+    Together,
     drifted,
+    followed,
+    more_runs,
+    shared,
     slow_nights,
+    together,
     unmet,
     vanished,
 )
-from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import (
+from acceptance.regressions.history import (
     CaseHistory,
     History,
     Nights,
     Series,
     day,
+    load,
     part,
 )
 from acceptance.regressions.incidents import group
 from acceptance.regressions.progress import Progress, update
-from acceptance.regressions.spells_of_changes import Together, followed, more_runs, shared, together
 
 
 def impossible(cases: Iterable[CaseHistory]) -> Iterator[str]:

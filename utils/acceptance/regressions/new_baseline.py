@@ -44,7 +44,7 @@ from acceptance.references import (
     write_parameters,
 )
 from acceptance.regressions.changes import baseline_of, parameters_of
-from acceptance.regressions.history.series import (
+from acceptance.regressions.history import (
     History,
     PastSession,
     Sample,

@@ -38,10 +38,10 @@ from acceptance.detection.constants import (
 )
 from acceptance.detection.node_sets import Before, comparable
 from acceptance.detection.state import HELD, LevelChange, State
-from acceptance.regressions.history.series import History, Nights, PastSession, Series
-from acceptance.regressions.progress import families
-from acceptance.regressions.progress.families import threshold
-from acceptance.regressions.progress.records import (
+from acceptance.regressions import families
+from acceptance.regressions.families import threshold
+from acceptance.regressions.history import History, Nights, PastSession, Series
+from acceptance.regressions.records import (
     RECORD,
     SERIES,
     DamagedError,
