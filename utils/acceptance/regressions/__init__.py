@@ -3,4 +3,4 @@
 from acceptance.regressions import history, judge, new_baseline
 from acceptance.regressions.changes import Change, OpenIncident
 from acceptance.regressions.judge import Judgement
-from acceptance.regressions.new_baseline import BaselineFault, Proposal
+from acceptance.regressions.new_baseline import Proposal

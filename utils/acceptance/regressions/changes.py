@@ -11,7 +11,7 @@ that are no longer measured, or in another unit, though the same was selected.
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby
 from operator import itemgetter
@@ -160,49 +160,42 @@ def drifted(
     Worse by more than `DRIFT_SPREADS` spreads, and by more than `DRIFT_SHARE` of the baseline's
     tolerance. The spread of one sample serves where the baseline does not say its own.
     """
-    bounds = [bound for one in series if (bound := _bound(one, library, progress)) is not None]
+    bounds = [(one, *bound) for one in series if (bound := _bound(one, library, progress))]
     sessions = {session.number: session for session in progress.history.sessions}
     drifts: dict[int, list[Change]] = {}
     # No more samples are read at once than those that are held of a history.
-    read = accumulate(bound.series.count for bound in bounds)
+    read = accumulate(one.count for one, *_ in bounds)
     portion_of = [end // (READ_BLOCK * READ_BLOCKS) for end in read]
     for _, group in groupby(zip(portion_of, bounds, strict=True), itemgetter(0)):
         some = [bound for _, bound in group]
-        samples = progress.history.samples([bound.series for bound in some])
+        samples = progress.history.samples([one for one, *_ in some])
         medians = np.median(sliding_window_view(samples.value, DRIFT_SAMPLES), axis=-1)
-        for bound in some:
-            number = bound.series.number
-            first, last = np.searchsorted(samples.series, (number, number + 1)).tolist()
+        for one, baseline, limit in some:
+            first, last = np.searchsorted(samples.series, (one.number, one.number + 1)).tolist()
             own = medians[first : last - DRIFT_SAMPLES + 1]
-            for start, end in _spells(bound, own):
+            worse = own / baseline.value - 1
+            for start, end in _drifts(-worse if one.direction == "higher" else worse, limit):
                 session = sessions[int(samples.session[first + start])]
                 change = Change(
-                    bound.series,
+                    one,
                     "drift",
                     session,
                     session,
                     float(samples.time[first + start]),
-                    before=bound.found.value,
+                    before=baseline.value,
                     after=float(own[-1 if end is None else end - DRIFT_SAMPLES]),
                     # The median of five is more than five of its own spreads off, where one
                     # sample's is three.
                     confidence=0.9999,
                     over=None if end is None else sessions[int(samples.session[first + end])],
-                    text=f"against the baseline, {bound.found.where}",
+                    text=f"against the baseline, {baseline.where}",
                 )
-                drifts.setdefault(id(bound.series), []).append(change)
+                drifts.setdefault(id(one), []).append(change)
     return drifts
 
 
-class _Bound(NamedTuple):
-    """A series, its baseline, and how much worse (relative) its medians may be."""
-
-    series: Series
-    found: Reference
-    limit: float
-
-
-def _bound(series: Series, library: Library, progress: Progress) -> _Bound | None:
+def _bound(series: Series, library: Library, progress: Progress) -> tuple[Reference, float] | None:
+    """Return the baseline of a series, and how much worse (relative) its medians may be."""
     found = baseline_of(series, library)
     if found is None or series.count < DRIFT_SAMPLES:
         return None
@@ -212,22 +205,18 @@ def _bound(series: Series, library: Library, progress: Progress) -> _Bound | Non
     spread = found.spread
     if spread is None:
         spread = float(progress.series["spread"][progress.slots[id(series)]])
-    limit = max(DRIFT_SPREADS * spread, DRIFT_SHARE * tolerance.worse)
-    return _Bound(series, found, limit)
+    return found, max(DRIFT_SPREADS * spread, DRIFT_SHARE * tolerance.worse)
 
 
-def _spells(bound: _Bound, medians: Floats) -> Iterator[tuple[int, int | None]]:
-    """Yield from which sample to which one the medians were worse than the bound."""
-    worse = medians / bound.found.value - 1
-    if bound.series.direction == "higher":
-        worse = -worse
-    if not (worse > bound.limit).any():
+def _drifts(worse: Floats, limit: float) -> Iterator[tuple[int, int | None]]:
+    """Yield from which sample to which one medians were worse than the limit."""
+    if not (worse > limit).any():
         return
     start: int | None = None
     for at, off in enumerate(worse.tolist(), DRIFT_SAMPLES - 1):
-        if start is None and off > bound.limit:
+        if start is None and off > limit:
             start = at
-        elif start is not None and off < DRIFT_BACK * bound.limit:
+        elif start is not None and off < DRIFT_BACK * limit:
             yield start, at
             start = None
     if start is not None:
@@ -270,7 +259,7 @@ def _missing(history: History, sessions: list[PastSession], progress: Progress) 
         for series in case.series:
             if id(series) not in missing:
                 continue
-            measured = {each for each in recent[id(series)].sessions.tolist() if each >= first}
+            measured = {each for each in recent[id(series)][0].tolist() if each >= first}
             fit = [
                 session
                 for session in sessions
@@ -322,9 +311,9 @@ def _moved(
     """Yield what was worse in the sessions of the newest night, which `session` began."""
     recent = progress.recent(series)
     for one in series:
-        newest = recent[id(one)]
-        values = newest.logs[-NIGHT_WINDOW - 1 :]
-        if newest.sessions[-1] < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
+        numbers, logs = recent[id(one)]
+        values = logs[-NIGHT_WINDOW - 1 :]
+        if numbers[-1] < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
             continue
         usual, spread = middle_and_spread(values[:-1])
         off = usual - values[-1] if one.direction == "higher" else values[-1] - usual
@@ -371,31 +360,6 @@ class Told(NamedTuple):
 OnNode = Callable[[str], NDArray[np.intp]]
 
 
-@dataclass(frozen=True)
-class Together:
-    """How many families were judged, and what of the rest.
-
-    `waiting` has runs still missing -> number of families; `alone` counts the series that are in no
-    family, since too few began together: they are judged by themselves only.
-    """
-
-    judged: int = 0
-    waiting: dict[int, int] = field(default_factory=dict)
-    alone: int = 0
-
-    def __str__(self) -> str:
-        """Say it in a line; empty where there are no series."""
-        if not (self.judged or self.waiting or self.alone):
-            return ""
-        said = [f"{self.judged} families of metrics judged together"]
-        if self.waiting:
-            count = sum(self.waiting.values())
-            said.append(f"{count} not yet: they can be after {more_runs(self.waiting)}")
-        if self.alone:
-            said.append(f"{plural(self.alone, 'metric')} in none: too few began together")
-        return "; ".join(said)
-
-
 def more_runs(waiting: Mapping[int, int]) -> str:
     """Say how many more runs are needed, of the numbers of them."""
     first, last = min(waiting), max(waiting)
@@ -403,13 +367,24 @@ def more_runs(waiting: Mapping[int, int]) -> str:
     return f"{when} more {'run' if last == 1 else 'runs'}"
 
 
-def together(progress: Progress, judged: Iterable[Series]) -> Together:
-    """Count the families that are judged after the newest session, of series that are `judged`."""
+def together(progress: Progress, judged: Iterable[Series]) -> str:
+    """Say how many families are judged after the newest session, and what of the rest.
+
+    Of series that are `judged` some are in no family, since too few began together: they are judged
+    by themselves only. Empty where there are no series.
+    """
     missing = Counter(each for block in progress.kept.families for each in block.missing)
     ready = missing.pop(0, 0)
-    within = {slot for block in progress.kept.families for slot in block.members.ravel().tolist()}
-    alone = sum(progress.slots[id(one)] not in within for one in judged)
-    return Together(ready, dict(missing), alone)
+    members = {slot for block in progress.kept.families for slot in block.members.ravel().tolist()}
+    alone = sum(progress.slots[id(one)] not in members for one in judged)
+    if not (ready or missing or alone):
+        return ""
+    said = [f"{ready} families of metrics judged together"]
+    if missing:
+        said.append(f"{missing.total()} not yet: they can be after {more_runs(missing)}")
+    if alone:
+        said.append(f"{plural(alone, 'metric')} in none: too few began together")
+    return "; ".join(said)
 
 
 def shared(progress: Progress) -> dict[int, list[Shared]]:

@@ -243,10 +243,11 @@ def _companions(
 
 
 def _companion(series: Series, anchor: PastSession, recent: Recent) -> Change | None:
-    at = int(np.searchsorted(recent.sessions, anchor.number))
-    if at < COMPANION_FEWEST or at == len(recent.sessions):
+    numbers, logs = recent
+    at = int(np.searchsorted(numbers, anchor.number))
+    if at < COMPANION_FEWEST or at == len(numbers):
         return None
-    values = recent.logs[max(at - COMPANION_BEFORE, 0) :]
+    values = logs[max(at - COMPANION_BEFORE, 0) :]
     split = at - max(at - COMPANION_BEFORE, 0)
     # The newest ones tell whether it goes on.
     before, after = values[:split], values[split:][-COMPANION_AFTER:]
@@ -468,7 +469,7 @@ def _recovered(changes: Sequence[Change], recent: RecentOf) -> bool:
     """
     newest = recent({id(one.series): one.series for one in changes}.values())
     places = sorted(
-        (newest[id(one.series)].logs[-1] - math.log(one.before)) / math.log(one.after / one.before)
+        (newest[id(one.series)][1][-1] - math.log(one.before)) / math.log(one.after / one.before)
         for one in changes
         if one.before and one.after and one.before != one.after
     )

@@ -19,7 +19,6 @@ from acceptance.regressions.changes import (
     Change,
     OpenIncident,
     SlowNight,
-    Together,
     drifted,
     followed,
     more_runs,
@@ -105,7 +104,7 @@ class Judgement:
     fault: str = ""
     unmet: tuple[Reference, ...] = ()
     #: What of the series was judged with others, and what could not be.
-    together: Together = field(default_factory=Together)
+    together: str = ""
     #: All nights on which a whole partition was slow, also those that are over.
     slow: tuple[SlowNight, ...] = ()
     #: The sessions that could not be read.

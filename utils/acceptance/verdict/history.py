@@ -52,7 +52,7 @@ def compare_with_history(verdict: Verdict, evidence: Evidence) -> None:
     verdict.history = {
         "judged": judgement.judged,
         "cannot_judge": judgement.cannot_judge,
-        "together": str(judgement.together),
+        "together": judgement.together,
         "stale": judgement.stale,
         "systems": sorted(systems),
     }
