@@ -185,6 +185,19 @@ def test_a_bit_of_the_file_changes_nothing_or_is_told(place):
     assert told > len(headers)
 
 
+def test_series_that_are_called_otherwise_are_judged_again(place):
+    """As where a ledger was made anew by code that gives metrics without a unit other ids."""
+    made = Made(11, 4, 20)
+    for night in range(18):
+        made.night(night)
+    judge(made.history, None, place)
+    made.history.series[0].id += 10**9
+    *_, (note,) = compare(made.history, place)
+    assert "a series that it has seen has another id now; what became worse was judged" in note
+    *_, notes = compare(made.history, place)
+    assert notes == []
+
+
 def test_an_earlier_session_is_judged_without_losing_what_is_known(place):
     made, earlier = Made(11, 5, 20), Made(11, 5, 20)
     for night in range(20):

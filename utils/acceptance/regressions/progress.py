@@ -124,8 +124,11 @@ class Progress:
         ways = np.array([_WAYS[one.direction] for one in self.all], np.int8)
         own = np.array([*self.slots.values()], np.intp)
         before = own < self.known
-        #: Whether what is better is what it was.
-        self.same_ways = bool((self.series["way"][own[before]] == ways[before]).all())
+        same = bool((self.series["way"][own[before]] == ways[before]).all())
+        #: Why what is kept is not of this history; empty where it is.
+        self.why = "" if same else "it is known now which way is better of a series"
+        if int(before.sum()) < self.known:
+            self.why = "a series that it has seen has another id now"
         self.series["way"][own] = ways
         fresh = self.series[self.known :]
         fresh["times"], fresh["session"] = np.nan, -1
@@ -338,9 +341,8 @@ def update(history: History, place: Path | None, notes: list[str]) -> Progress:
             if kept.seen != seen[: len(kept.seen)]:
                 raise StoredFault("sessions that it has seen were deleted or changed")
             progress = Progress(history, kept)
-            if not progress.same_ways:
+            if why := progress.why:
                 progress = Progress(history, Kept())
-                raise StoredFault("it is known now which way is better of a series")
         except (FileNotFoundError, NotADirectoryError):
             pass
         except (OSError, StoredFault) as err:
