@@ -230,6 +230,18 @@ STORIES = {
         ([], {}, "ended a", "-a"),
         ([A], {}, "open a", "+a"),
     ],
+    "nor where its end was not told yet": [
+        ([A], {}, "open a", "+a"),
+        ([A], {"ack": A.id}, "known a", ""),
+        ([], {"down": True}, "ended a", ""),
+        ([A], {}, "open a", "+a"),
+    ],
+    "a target that is added is not told who had acknowledged what": [
+        ([A], {}, "open a", "+a"),
+        ([A], {"ack": A.id}, "known a", ""),
+        ([A], {"unack": A.id}, "open a", "~a"),
+        ([A], {"targets": ("hook", "other")}, "open a", "+a"),
+    ],
     "a pattern is of later ones, too": [
         ([], {"ack": "local:default+* ImbMpi1 * latency_*"}, "", ""),
         ([A, B], {}, "open b, known a", "+b"),
