@@ -7,11 +7,12 @@ from functools import partial
 from acceptance import ledger, references
 from acceptance.cli.arguments import FORMS, Commands, add_command, add_sources, option, read
 from acceptance.cli.output import Columns, emit, warn
+from acceptance.core.errors import Fault
 from acceptance.core.text import shortened, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.references import write_parameters
-from acceptance.regressions import BaselineFault, Proposal, new_baseline
+from acceptance.regressions import Proposal, new_baseline
 from acceptance.regressions.history import History
 from acceptance.verdict import Status
 
@@ -56,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     emit(options, proposal.changes, _COLUMNS, _said(proposal), proposal)
     say = print if options.format == "text" else partial(warn, options)
     if not proposal.changes:
-        raise BaselineFault("nothing is fit to be a baseline; nothing was written")
+        raise Fault("nothing is fit to be a baseline; nothing was written")
     if not options.write:
         say("nothing was written; --write writes it")
         return Status.PASSED
@@ -68,9 +69,9 @@ def run(options: argparse.Namespace) -> int:
 def _only_system(history: History) -> str:
     systems = sorted({series.case.key.system for series in history.series})
     if not systems:
-        raise BaselineFault("no result of any system is stored")
+        raise Fault("no result of any system is stored")
     if len(systems) > 1:
-        raise BaselineFault(f"which system? name one with --system: {', '.join(systems)}")
+        raise Fault(f"which system? name one with --system: {', '.join(systems)}")
     return systems[0]
 
 

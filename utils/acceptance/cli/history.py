@@ -9,7 +9,6 @@ from datetime import datetime
 from fnmatch import fnmatchcase
 from typing import Any
 
-from acceptance.alerts import HISTORY
 from acceptance.cli.arguments import (
     FORMS,
     Commands,
@@ -21,6 +20,7 @@ from acceptance.cli.arguments import (
 )
 from acceptance.cli.output import Columns, columns_of_terminal, emit
 from acceptance.core.errors import Fault
+from acceptance.core.kinds import HISTORY
 from acceptance.core.text import WIDTH, plural, shortened, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
@@ -149,7 +149,8 @@ def _data(series: Series, judgement: Judgement) -> dict[str, Any]:
         ],
         "alerts": [
             {
-                **{each: getattr(incident.alert, each) for each in ("id", "kind")},
+                "id": incident.id,
+                "kind": incident.finding.kind,
                 "since": _iso(change.time),
                 **{each: getattr(change, each) for each in ("before", "after", "text")},
             }

@@ -1,6 +1,6 @@
 """What became worse: series of samples, changes in them, grouped into incidents."""
 
 from acceptance.regressions import history, judge, new_baseline
-from acceptance.regressions.changes import Change
+from acceptance.regressions.changes import Change, OpenIncident
 from acceptance.regressions.judge import Judgement
-from acceptance.regressions.new_baseline import BaselineFault, Proposal
+from acceptance.regressions.new_baseline import Proposal

@@ -48,17 +48,20 @@ def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool 
         replace(problem, text=named(problem.text, named_by)) for problem in verdict.problems
     ]
     try:
-        known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
+        known = notify.listing(now, folder).alerts
     except StoredFault:  # reported when it is compared
         known = []
     tell = verdict.sort != ACCEPT
     if tell:
         announce(verdict, known)
-    alerts = [replace(each, text=named(each.text, named_by)) for each in _alerts(verdict)]
+    alerts = [
+        replace(each, finding=replace(each.finding, text=named(each.finding.text, named_by)))
+        for each in _alerts(verdict)
+    ]
     looked = looked_at(verdict, {verdict.system})
 
     def judged(each: Alert) -> bool:
-        return (tell or each.of_history) and looked(each)
+        return (tell or each.finding.of_history) and looked(each)
 
     try:
         if send:
@@ -69,7 +72,7 @@ def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool 
         verdict.fail("alerts", str(err))
         outcome = Notification(open=alerts)
     _apply(verdict, outcome)
-    verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
+    verdict.notes += [f"ended: {each.line} [{each.id}]" for each in outcome.ended]
     verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
     verdict.notes += [f"alerts: {text}" for text in outcome.faults]
     verdict.notes = [named(note, named_by) for note in verdict.notes]
@@ -93,14 +96,14 @@ def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
 
 def _alerts(verdict: Verdict) -> list[Alert]:
     """Return all alerts of a verdict, whether or not they were acknowledged."""
-    return [*verdict.alerts, *(each.alert for each in verdict.acknowledged)]
+    return [*verdict.alerts, *verdict.acknowledged]
 
 
 def _apply(verdict: Verdict, outcome: Notification) -> None:
     """Sort alerts and problems by what is acknowledged, and judge by what is left."""
     verdict.alerts = outcome.open
     verdict.acknowledged = outcome.acknowledged
-    acknowledged = {each.alert.id for each in outcome.acknowledged}
+    acknowledged = {each.id for each in outcome.acknowledged}
 
     def is_excused(problem: Finding) -> bool:
         return bool(problem.alerts) and acknowledged.issuperset(problem.alerts)
