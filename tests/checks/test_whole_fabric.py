@@ -9,7 +9,7 @@ import pytest
 from acceptance.campaigns.protocol import build
 from acceptance.core.paths import Workspace
 from acceptance.fabric import view
-from acceptance.verdict.case_findings import of_case
+from acceptance.verdict.cases import of_case
 from tests import ibsim
 from tests import stored as results
 from tests.conftest import Site

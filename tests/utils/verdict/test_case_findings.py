@@ -12,7 +12,7 @@ from acceptance.fabric.node import deviation
 from acceptance.ledger import Case, Metric
 from acceptance.machine import NoCase
 from acceptance.references import outside
-from acceptance.verdict.case_findings import of_case
+from acceptance.verdict.cases import of_case
 from acceptance.verdict.model import CaseResult, Verdict
 
 

@@ -20,7 +20,7 @@ from acceptance.nodes import ALL_PAIRS
 from acceptance.rfm import LoggedRun, SiteFault, configuration
 from acceptance.site import everywhere, unmet_rows, without_case
 from acceptance.suites import SUITES, suite_of
-from acceptance.verdict.case_findings import text_of
+from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
 from acceptance.verdict.nodes import SHOWN, Nodes, Paired, PartitionNodes, place_of

@@ -13,7 +13,6 @@ from acceptance.core.kinds import OF_PAIRS
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.machine import NoCase
-from acceptance.verdict.case_findings import LEFT_OUT
 from acceptance.verdict.nodes import PartitionNodes
 
 
@@ -47,8 +46,8 @@ class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 #: ReFrame's results of a case that it aborted, as it was told to stop or had enough failures; that
-#: neither ended nor aborted. `LEFT_OUT` waited for another one which failed.
-ABORTED, UNFINISHED = "abort", "<unknown>"
+#: neither ended nor aborted; and that waited for another one which failed.
+ABORTED, UNFINISHED, LEFT_OUT = "abort", "<unknown>", "fail_deps"
 #: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
 EXPECTED = "xfail"
 #: Result of a case -> the field of a verdict that counts it, and what is said of one that is

@@ -18,9 +18,8 @@ from acceptance.machine import slurm_jobs
 from acceptance.rfm import LoggedRun, half_made
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import coverage
-from acceptance.verdict.case_findings import LEFT_OUT
 from acceptance.verdict.cases import judge_cases, only_functional
-from acceptance.verdict.model import EXPECTED, Verdict
+from acceptance.verdict.model import EXPECTED, LEFT_OUT, Verdict
 
 #: Seconds between the start of ReFrame and its first line in the log, at most.
 _START_OF_REFRAME = 5.0

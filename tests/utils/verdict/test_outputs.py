@@ -1,4 +1,4 @@
-"""`verdict/junit.py` and `verdict/text.py`: verdicts for machines and for people."""
+"""`verdict/outputs.py`: verdicts for machines and for people."""
 
 import xml.etree.ElementTree as xml
 from datetime import datetime
@@ -9,10 +9,9 @@ from msgspec import structs
 from acceptance.core.findings import Finding
 from acceptance.core.kinds import QUESTIONS
 from acceptance.machine import NoCase
-from acceptance.verdict.junit import junit
 from acceptance.verdict.model import CaseResult, Status, Verdict
 from acceptance.verdict.nodes import Paired, PartitionNodes
-from acceptance.verdict.text import verdict_text
+from acceptance.verdict.outputs import junit, verdict_text
 from tests import made_nodes
 
 GREEN = {

@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.core.findings import Finding
 from acceptance.ledger import Case, Session
-from acceptance.verdict.counters import standing_counters
+from acceptance.verdict.rules import standing_counters
 
 DAY = 86400.0
 #: 2026-11-22, noon UTC.
