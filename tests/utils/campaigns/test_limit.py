@@ -2,7 +2,8 @@
 
 import pytest
 
-from acceptance.campaigns.nodes import LimitFault, exclusion, limit, pinned
+from acceptance.campaigns.nodes import exclusion, limit, pinned
+from acceptance.core.errors import Fault
 from acceptance.machine import SlurmNode, slurm_nodes
 
 
@@ -45,7 +46,7 @@ def test_a_list_of_slurm_is_that_of_each_partition():
     ],
 )
 def test_a_list_that_is_not_of_this_system_is_refused(listed, known, words):
-    with pytest.raises(LimitFault) as caught:
+    with pytest.raises(Fault) as caught:
         limit(listed, known)
     assert words in str(caught.value)
 

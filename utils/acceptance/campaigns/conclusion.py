@@ -13,7 +13,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from acceptance import ledger, verdict
-from acceptance.campaigns import lock
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.nodes import asked_nodes
 from acceptance.campaigns.runner import over
@@ -148,7 +147,7 @@ def unfinished(state: State) -> str:
     """Say where a campaign that has not ended is, and what to do."""
     left = [step.name for step in state.steps if step.state not in (DONE, NOT_PROVIDED)]
     where = f"in its step {left[0]}" if left else "before its verdict"
-    if holder := lock.holder(state):
+    if holder := campaign.holder(state):
         return f"{state.id} is not over: {where}; {holder}"
     return f"{state.id} was stopped {where}; measure again: acceptance {state.kind}"
 

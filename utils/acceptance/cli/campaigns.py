@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from acceptance.campaigns import (
+    ACCEPTED,
+    RESERVED,
     Busy,
     Preview,
     Runner,
     State,
     Step,
     conclusion,
-    lock,
+    markdown,
     nodes,
     preview,
     protocol,
-    rotation,
     steps,
 )
 from acceptance.campaigns import state as campaign
@@ -38,6 +39,7 @@ from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped
+from acceptance.fabric import seen as fabrics
 from acceptance.machine import SlurmNode, slurm_nodes
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
@@ -157,13 +159,12 @@ def _plan(options: argparse.Namespace) -> _Plan:
     system = configuration.system(options.system)
     refuse_wrong(system, configuration, options.workspace)
     known, night = nodes.ask(system), options.command == "nightly"
-    limited, turns = {}, dict[str, rotation.Turn]()
+    limited, of_turns, notes = {}, dict[str, tuple[str, ...]](), list[str]()
     if night and options.mode != steps.MAINTENANCE:
         earlier = campaign.readable(options.workspace.campaigns, "nightly-*")
-        turns = rotation.turns(system, known, earlier)
+        of_turns, notes = nodes.turns(system, known, earlier)
     elif not night and options.nodes is not None:
         limited = nodes.limit(options.nodes, known)
-    of_turns = {name: turn.nodes for name, turn in turns.items() if turn.nodes}
     pinned = slurm_nodes.write_pins(of_turns) if night else nodes.pinned(limited, known)
     plan = steps.plan(
         options.mode,
@@ -179,7 +180,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
     asked = {"mode": options.mode, "system": system["name"], "reframe": options.reframe}
     asked |= {"own": [str(path) for path in options.own]} if options.own else {}
     asked |= {"nodes": limited} if limited else {}
-    return _Plan(options.mode, asked, plan, known, [turn.text for turn in turns.values()])
+    return _Plan(options.mode, asked, plan, known, notes)
 
 
 def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
@@ -189,7 +190,7 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
     output = getattr(options, "output", None)
     if output:
         protocol.check_folder(output)
-    with lock.locked(workspace.campaigns, kind) as held, contextlib.ExitStack() as marked:
+    with campaign.locked(workspace.campaigns, kind) as held, contextlib.ExitStack() as marked:
         longest = campaign.SAME_NIGHT if night else None
         state = None if options.new else campaign.unfinished(
             workspace.campaigns, kind, plan.asked, campaign.now(), longest
@@ -205,7 +206,7 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
         # Its mark comes first: if it cannot be stored, no older verdict counts either.
         marked.enter_context(marks.of_campaign(workspace.var, state.id))
         state.save()
-        lock.name_holder(held, state)
+        campaign.name_holder(held, state)
         state.people |= {who: name for who in _PEOPLE if (name := getattr(options, who, None))}
         runner = Runner(state, held, workspace, sys.stdout.buffer)
         for note in plan.notes if started else ():
@@ -246,7 +247,11 @@ def _signed(state: State, given: Verdict, options: argparse.Namespace) -> str:
     data = protocol.protocol_of(state, given, options.workspace, options.config_files)
     data = protocol.decide(data, given)
     written = protocol.write(data, options.output or state.folder)
-    told = protocol.accept_fabrics(data, options.workspace)
+    refused = "" if data["outcome"] in (ACCEPTED, RESERVED) else data["outcome"]
+    told = fabrics.accept_first(
+        protocol.fabrics_of(data), options.workspace, data["ended"],
+        f"acceptance {data['campaign']}", refused,
+    )  # fmt: skip
     return "\n".join([_last_lines(data, written), *told])
 
 
@@ -299,18 +304,19 @@ def _last_lines(data: Mapping[str, Any], paths: tuple[Path, Path]) -> str:
 
 def _verify(options: argparse.Namespace) -> int:
     """Verify a protocol: its checksum, and that its conclusions follow from what was measured."""
-    verified = protocol.verify(options.file)
-    for line in verified.differences:
+    data, differences = protocol.verify(options.file)
+    for line in differences:
         print(f"DIFFERS  {line}")
-    data, counts = verified.data, verified.data["counts"]
+    counts = data["counts"]
     print(f"outcome  {data['outcome']}, {len(data['findings'])} findings")
     print(f"metrics  {counts['judged']} judged, {counts['recorded']} recorded, not judged")
-    print(f"sha256   {verified.checksum}")
-    print("\nDIFFERS" if verified.differences else "\nagrees with itself")
-    return Status.FAILED if verified.differences else Status.PASSED
+    print(f"sha256   {protocol.checksum(data)}")
+    print("\nDIFFERS" if differences else "\nagrees with itself")
+    return Status.FAILED if differences else Status.PASSED
 
 
 def _show_protocol(options: argparse.Namespace) -> int:
     """Print a protocol as Markdown."""
-    print(protocol.verify(options.file).markdown, end="")
+    data, _ = protocol.verify(options.file)
+    print(markdown(data), end="")
     return Status.PASSED

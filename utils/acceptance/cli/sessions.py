@@ -9,7 +9,7 @@ from datetime import datetime
 from msgspec import Struct, structs
 
 from acceptance import ledger
-from acceptance.campaigns import Busy, lock
+from acceptance.campaigns import Busy, state
 from acceptance.cli.arguments import (
     DATABASE,
     FORMS,
@@ -191,7 +191,7 @@ def _prune(options: argparse.Namespace) -> int:
     past = ledger.of(workspace)
     limit = time.time() - 86400.0 * options.keep
     try:
-        with lock.locked(workspace.campaigns, "sessions prune"):
+        with state.locked(workspace.campaigns, "sessions prune"):
             chosen = prune.plan(past, limit)
             if not options.dry_run:
                 prune.prune(workspace, past, chosen)

@@ -242,7 +242,7 @@ class Source:
         paths = sorted(folder.glob(f"{ACCEPT}-*/protocol.json"), reverse=True)
         paths = [*paths, *([written] if written and written not in paths else [])]
         read = [(path, self.read(protocol.verify, path)) for path in paths if self.is_own]
-        return [Protocol(path, found.data, found.differences) for path, found in read if found]
+        return [Protocol(path, *found) for path, found in read if found]
 
     @cached_property
     def alerts(self) -> Listing | None:

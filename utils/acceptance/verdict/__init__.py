@@ -1,7 +1,14 @@
 """One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
 
 from acceptance.verdict import stored
-from acceptance.verdict.cases import expected_text, judge_cases, misses, of_case, result_of
+from acceptance.verdict.cases import (
+    expected_text,
+    judge_cases,
+    metric_verdict,
+    misses,
+    of_case,
+    result_of,
+)
 from acceptance.verdict.conclude import Repetition, conclude, find_run
 from acceptance.verdict.coverage import LINK_SUITE, judge_nodes
 from acceptance.verdict.evidence import Evidence, Run
@@ -15,3 +22,4 @@ from acceptance.verdict.nodes import (
     written_nodes,
 )
 from acceptance.verdict.outputs import WORDS, junit, prometheus, verdict_text
+from acceptance.verdict.rules import of_claims

@@ -331,6 +331,13 @@ def misses(metric: Metric) -> bool:
     return outside(metric.value, metric.reference, metric.lower, metric.upper) != 0
 
 
+def metric_verdict(metric: Metric) -> str:
+    """Return pass, fail, or recorded, by value and reference alone."""
+    if metric.reference is None:
+        return "recorded"
+    return "fail" if misses(metric) else "pass"
+
+
 def _of_metrics(case: Case, source: str) -> Iterator[Finding]:
     """Yield a finding for each quantity that missed its reference, with the worst of its sizes."""
     groups = grouped(

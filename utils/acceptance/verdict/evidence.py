@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from acceptance.core.paths import Workspace
 from acceptance.ledger import Case, Ledger, Session
@@ -49,6 +50,7 @@ class Evidence:
     site: Site | None
     nodes: Nodes
     system: str
+    config_files: Sequence[Path] = ()
     foreign: bool = False
     whole: bool = False
 

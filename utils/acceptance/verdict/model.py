@@ -138,6 +138,8 @@ class Verdict(Struct, forbid_unknown_fields=True):
     history: dict[str, Any] = field(default_factory=dict)
     #: How many comparisons the guidelines made, and how many of them are `violated`.
     guidelines: dict[str, int] = field(default_factory=dict)
+    #: Of an acceptance: what became of the claims that its system can decide.
+    claims: list[dict[str, Any]] = field(default_factory=list)
     #: Partition -> what is known of its nodes.
     nodes: dict[str, PartitionNodes] = field(default_factory=dict)
     #: Partition that looks at a whole fabric -> what is there, or why nobody looked.

@@ -4,7 +4,7 @@ Each adds to the verdict what it finds in the same evidence. That of nodes and l
 was left out, is in `verdict/coverage.py`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,14 +15,14 @@ from acceptance.core.kinds import MAJOR
 from acceptance.core.text import plural
 from acceptance.core.words import is_measured, split_metric
 from acceptance.fabric.link_check import STANDING
-from acceptance.ledger import Case, Ledger, Metric, Session
+from acceptance.ledger import Case, Ledger, Metric, ResultsFault, Session
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.regressions import judge as regressions
-from acceptance.relations import guidelines
+from acceptance.relations import claims, guidelines
 from acceptance.verdict import coverage
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
-from acceptance.verdict.model import Verdict
+from acceptance.verdict.model import ACCEPT, Verdict
 
 #: System and partition of a counter, its node, device and name.
 _Key = tuple[str, str, str, str, str]
@@ -200,6 +200,54 @@ def judged_history(verdict: Verdict, evidence: Evidence) -> regressions.Judgemen
     )
 
 
+#: What names a claim in an id, beside its place.
+_CLAIMED = ("left", "right", "relation")
+
+
+def state_claims(verdict: Verdict, evidence: Evidence) -> None:
+    """Add what became of the claims that the system of an acceptance can decide.
+
+    Of those that it cannot, the ones that a site wrote down and expects are there, too.
+    """
+    if verdict.sort != ACCEPT:
+        return
+    files, system = evidence.config_files, evidence.system
+    try:
+        library = references.load(evidence.workspace.reference)
+        found = claims.evaluate_database(library, evidence.past, files, system, claims.WINDOW)
+    except claims.UnknownSystem:
+        return
+    except (ReferenceFault, ResultsFault) as err:
+        verdict.claims = [{"state": "not measured", "reason": str(err), "expected": True}]
+        return
+    verdict.claims = [
+        claim
+        for claim in claims.as_data(found)["claims"]
+        if claim["state"] in (claims.HOLDS, claims.FAILS)
+        or (claim["source"] == "site" and claim["expected"])
+    ]
+
+
+def of_claims(every: Iterable[Mapping[str, Any]], system: str) -> Iterator[Finding]:
+    """Yield what claims of a verdict on a system that must hold do not, or nobody could tell."""
+    for claim in every:
+        if "claimed" not in claim:
+            yield Finding("claims", claim["reason"], place=(system,))
+        elif claim["expected"] and claim["state"] != claims.HOLDS:
+            claimed = claim["claimed"]
+            value = "..".join(map(str, claimed["value"]))
+            stated = " ".join(filter(None, (claimed["relation"], value, claimed["unit"])))
+            ours, failed = claim["ours"] or {}, claim["state"] == claims.FAILS
+            measured = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
+            yield Finding(
+                "claim" if failed else "claim-open",
+                measured if failed else f"{claim['state']}: {claim['detail']}",
+                what=" against ".join(filter(None, (claimed["left"], claimed["right"]))),
+                expected=stated, source=f"{claim['paper']}, {claim['where']}",
+                place=(claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
+            )  # fmt: skip
+
+
 def compare_with_history(verdict: Verdict, evidence: Evidence) -> None:
     """Add what became worse on the systems that were judged, up to the newest session.
 
@@ -269,6 +317,7 @@ RULES: tuple[Rule, ...] = (
     tell_gone,
     note_counters,
     compare_with_guidelines,
+    state_claims,
     compare_with_baselines,
     lambda verdict, evidence: coverage.judge_nodes(verdict, evidence.cases, evidence.nodes),
     coverage.judge_links,
