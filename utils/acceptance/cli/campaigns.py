@@ -26,16 +26,19 @@ from acceptance.campaigns import (
 )
 from acceptance.campaigns import state as campaign
 from acceptance.cli import report
-from acceptance.cli.arguments import (
+from acceptance.cli.shared import (
+    BUSY,
     CONFIG_FILE,
     CONFIRM,
+    SIGNALLED,
     SYSTEM,
     Commands,
     add_command,
     add_verbs,
     option,
+    painter,
+    warn,
 )
-from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped

@@ -4,8 +4,7 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from acceptance.cli.arguments import FORMS, SYSTEM, Commands, add_command, option
-from acceptance.cli.output import emit
+from acceptance.cli.shared import FORMS, SYSTEM, Commands, add_command, emit, option
 from acceptance.core.paths import FRAGMENT, Workspace
 from acceptance.core.text import wrapped
 from acceptance.site import BROKEN, Examined, examine

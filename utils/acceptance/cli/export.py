@@ -8,8 +8,7 @@ from pathlib import Path
 from acceptance import ledger
 from acceptance.alerts import notify
 from acceptance.campaigns import conclusion
-from acceptance.cli.arguments import DATABASE, Commands, add_command, option, read
-from acceptance.cli.output import warn
+from acceptance.cli.shared import DATABASE, Commands, add_command, option, read, warn
 from acceptance.core.errors import Fault
 from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural

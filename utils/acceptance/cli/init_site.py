@@ -5,8 +5,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from acceptance.cli.arguments import Commands, add_command, option, positive
-from acceptance.cli.output import near
+from acceptance.cli.shared import Commands, add_command, near, option, positive
 from acceptance.core.extras import ALL
 from acceptance.core.paths import INSTALLED, Workspace
 from acceptance.core.text import plural

@@ -13,7 +13,6 @@ import argcomplete
 
 from acceptance.cli import (
     alerts,
-    baseline,
     campaigns,
     claims,
     compare,
@@ -28,8 +27,15 @@ from acceptance.cli import (
     sessions,
     spack,
 )
-from acceptance.cli.arguments import CONFIG_FILE, Commands, Parser, add_config_file
-from acceptance.cli.output import SIGNALLED, Shown, warn
+from acceptance.cli.shared import (
+    CONFIG_FILE,
+    SIGNALLED,
+    Commands,
+    Parser,
+    Shown,
+    add_config_file,
+    warn,
+)
 from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -41,7 +47,7 @@ from acceptance.verdict import Status
 #: `run(options) -> status`.
 TASKS = {
     "measure": (campaigns, fabric),
-    "judge": (gate, alerts, claims, history, baseline),
+    "judge": (gate, alerts, claims, history),
     "compare": (compare, references, sessions, report, export),
     "set up": (doctor, init_site, spack),
 }

@@ -8,8 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance.campaigns import conclusion
-from acceptance.cli.arguments import DATABASE, Commands, add_command, option
-from acceptance.cli.output import near, warn
+from acceptance.cli.shared import DATABASE, Commands, add_command, near, option, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural

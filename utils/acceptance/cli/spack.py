@@ -4,9 +4,9 @@ import argparse
 import os
 from pathlib import Path
 
-from acceptance.cli.arguments import SYSTEM, Commands, add_command, add_verbs, option
-from acceptance.cli.output import warn
+from acceptance.cli.shared import SYSTEM, Commands, add_command, add_verbs, option, warn
 from acceptance.core.paths import GET_SPACK, Workspace
+from acceptance.core.text import there_are
 from acceptance.machine import (
     BUILD,
     Spack,
@@ -14,9 +14,9 @@ from acceptance.machine import (
     clone_spack,
     compose_environment,
     fill_mirror,
+    spack_suites,
 )
 from acceptance.rfm import configuration
-from acceptance.suites import SUITES
 from acceptance.verdict import Status
 
 
@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
     command = add_command(verbs, "mirror", _mirror, failed="a suite that could not be mirrored")
     option(command, "destination", type=Path)
     meaning = "only this suite; may be repeated"
-    option(command, "--suite SUITE", meaning, action="append", choices=tuple(SUITES), metavar=None)
+    option(command, "--suite SUITE", meaning, action="append")
     option(command, *SYSTEM)
 
 
@@ -66,12 +66,16 @@ def _environment(options: argparse.Namespace) -> int:
 
 def _mirror(options: argparse.Namespace) -> int:
     """Download the sources of all suites of a system, for machines without a network."""
+    known = spack_suites(options.workspace)
+    suites = options.suite or known
+    for name in {*suites} - {*known}:
+        raise SpackFault(f"no suite {name!r}; {there_are(name, known)}")
     spack = _spack(options.workspace)
-    os.environ[BUILD] = ",".join(options.suite or SUITES)  # also of `local`, built or not
+    os.environ[BUILD] = ",".join(suites)  # also of `local`, built or not
     site = configuration.load(options.config_files)
     system = site.system(options.system)
     status = Status.PASSED
-    for suite, mpi in site.spack_builds(system, options.suite or SUITES):
+    for suite, mpi in site.spack_builds(system, suites):
         try:
             mirrored = fill_mirror(options.destination, suite, system["name"], mpi, spack)
             print(f"{suite} with {mpi}: {mirrored}")

@@ -65,5 +65,6 @@ from acceptance.machine.spack import (
     pinned_version,
     read_lock,
     spack_features,
+    spack_suites,
     unbuilt,
 )

@@ -259,14 +259,18 @@ _NO_SUITES = ("spack", "mpi")
 BUILD = "ACCEPTANCE_BUILD"
 
 
-def spack_features(workspace: Workspace | None = None) -> list[str]:
-    """Return the features of an environment for which Spack builds its suites with an MPI.
+def spack_suites(workspace: Workspace) -> list[str]:
+    """Return the suites that Spack can build.
 
-    Spack can build what a folder `spack-envs/suites/` has a file for: the clone's, or the site's.
+    That is what a folder `spack-envs/suites/` has a file for: the clone's, or the site's.
     """
-    folders = (workspace or Workspace.of()).systems
-    suites = {path.stem for root in folders for path in (root / _SUITES).glob("*.yaml")}
-    return [*_NO_SUITES, *sorted(suites)]
+    folders = (root / _SUITES for root in workspace.systems)
+    return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+
+
+def spack_features(workspace: Workspace | None = None) -> list[str]:
+    """Return the features of an environment for which Spack builds its suites with an MPI."""
+    return [*_NO_SUITES, *spack_suites(workspace or Workspace.of())]
 
 
 def features_on_local(mpi: str, workspace: Workspace) -> list[str]:
@@ -294,7 +298,7 @@ def unbuilt(mpis: Collection[str], workspace: Workspace) -> dict[str, list[str]]
     folder = workspace.spack / "envs"
     never = {
         suite: [mpi for mpi in mpis if not any(folder.glob(f"local-{suite}-{mpi}*/spack.lock"))]
-        for suite in spack_features(workspace)[len(_NO_SUITES) :]
+        for suite in spack_suites(workspace)
     }
     return {suite: of for suite, of in never.items() if of}
 
