@@ -82,6 +82,23 @@ def test_suites_that_can_be_mirrored_are_those_of_the_clone_and_of_the_site(site
         assert said in done.errors
 
 
+def test_a_mirror_of_nothing_is_refused(site, tmp_path):
+    site.add_system("""
+        site_configuration = {
+            "systems": [{
+                "name": "bare", "hostnames": [".*"],
+                "partitions": [{"name": "here", "environs": []}],
+            }],
+            "environments": [],
+        }
+    """)
+    words = ("spack", "mirror", tmp_path / "mirror", "--suite", "osu", "--system", "bare")
+    done = site.acceptance(*words)
+    assert (done.status, done.output) == (2, "")
+    assert done.errors == "acceptance spack mirror: Spack builds none of osu for bare\n"
+    assert not (tmp_path / "mirror").exists()
+
+
 def test_version_has_the_commit(site):
     result = site.acceptance("--version")
     commit = subprocess.run(

@@ -70,12 +70,14 @@ def _mirror(options: argparse.Namespace) -> int:
     suites = options.suite or known
     for name in {*suites} - {*known}:
         raise SpackFault(f"no suite {name!r}; {there_are(name, known)}")
-    spack = _spack(options.workspace)
     os.environ[BUILD] = ",".join(suites)  # also of `local`, built or not
     site = configuration.load(options.config_files)
     system = site.system(options.system)
-    status = Status.PASSED
-    for suite, mpi in site.spack_builds(system, suites):
+    builds, status = site.spack_builds(system, suites), Status.PASSED
+    if not builds:
+        raise SpackFault(f"Spack builds none of {', '.join(suites)} for {system['name']}")
+    spack = _spack(options.workspace)
+    for suite, mpi in builds:
         try:
             mirrored = fill_mirror(options.destination, suite, system["name"], mpi, spack)
             print(f"{suite} with {mpi}: {mirrored}")
