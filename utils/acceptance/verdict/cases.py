@@ -78,10 +78,7 @@ def judge_cases(verdict: Verdict, session: Session, run: LoggedRun | None = None
     if names := [case.name for case in tests if case.passed and _is_functional(case, unread)]:
         told = f"{plural(len(names), 'case')} passed that promise no metric"
         verdict.notes.append(f"{told}: {shortened(names)}")
-    _note_links(verdict, session.cases)
-    _note_fabric(verdict, tests)
-    _note_shared(verdict, tests)
-    _note_recorded_otherwise(verdict, tests)
+    _note_findings(verdict, tests)
     verdict.suites = _suites(verdict.suites, tests)
 
 
@@ -176,43 +173,29 @@ def _count_metrics(verdict: Verdict, cases: Iterable[Case]) -> None:
             verdict.judged[source] = verdict.judged.get(source, 0) + 1
 
 
-def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
+def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
+    """Tell what links and fabrics showed beside what fails, and which cases are no samples.
+
+    Those were measured beside another run, or simulated with something else than their reference.
+    """
     others = (STANDING, SHARED, RECORDED_OTHERWISE, *OF_FABRICS)
-    seen = (each for case in cases for each in case.findings if not each.fails)
+    seen = [each for case in cases for each in case.findings if not each.fails]
     for text, count in Counter(each.text for each in seen if each.kind not in others).items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
-
-
-def _note_fabric(verdict: Verdict, cases: Iterable[Case]) -> None:
-    """Tell what the whole fabric showed beside what fails, and what there is of it."""
-    for case in cases:
-        if case.benchmark == VIEW:
-            said = case.provenance.get("fabric", "") if case.metrics else ""
-            told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
-            verdict.fabric[f"{case.system}:{case.partition}"] = told
-        seen = (each for each in case.findings if each.kind in OF_FABRICS and not each.fails)
-        notes = dict.fromkeys(f"fabric: {each.text}" for each in seen)
-        verdict.notes += [text for text in notes if text not in verdict.notes]
-
-
-def _note_shared(verdict: Verdict, cases: Sequence[Case]) -> None:
-    """Tell how many cases were measured while another run used the machine, and which run."""
-    shared = [
-        [finding.what for finding in case.findings if finding.kind == SHARED] for case in cases
-    ]
-    if runs := [who for found in shared for who in found]:
+    for case in (case for case in cases if case.benchmark == VIEW):
+        said = case.provenance.get("fabric", "") if case.metrics else ""
+        told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
+        verdict.fabric[f"{case.system}:{case.partition}"] = told
+    of_fabric = (f"fabric: {each.text}" for each in seen if each.kind in OF_FABRICS)
+    verdict.notes += [text for text in dict.fromkeys(of_fabric) if text not in verdict.notes]
+    if runs := dict.fromkeys(each.what for each in seen if each.kind == SHARED):
+        shared = sum(any(each.kind == SHARED for each in case.findings) for case in cases)
         verdict.notes.append(
-            f"{sum(map(bool, shared))} of {len(cases)} cases were measured while another run had "
-            f"jobs on this machine, and are no samples of their history: "
-            f"{'; '.join(dict.fromkeys(runs))}"
+            f"{shared} of {len(cases)} cases were measured while another run had jobs on this "
+            f"machine, and are no samples of their history: {'; '.join(runs)}"
         )
-
-
-def _note_recorded_otherwise(verdict: Verdict, cases: Iterable[Case]) -> None:
-    """Tell how many simulated cases nothing judges since they were recorded with something else."""
-    seen = (finding for case in cases for finding in case.findings)
-    found = Counter(finding.what for finding in seen if finding.kind == RECORDED_OTHERWISE)
-    for what, count in found.items():
+    recorded = Counter(each.what for each in seen if each.kind == RECORDED_OTHERWISE)
+    for what, count in recorded.items():
         verdict.notes.append(
             f"{plural(count, 'case')} not judged as recorded: that was with {what}; record them "
             "with what is here by `acceptance baseline`"
