@@ -5,9 +5,9 @@ import contextlib
 import shlex
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from acceptance.campaigns import (
     ACCEPTED,
@@ -43,7 +43,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped
 from acceptance.fabric import seen as fabrics
-from acceptance.machine import SlurmNode, slurm_nodes
+from acceptance.machine import slurm_nodes
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
@@ -57,16 +57,6 @@ _OTHERS = f"{BUSY} another campaign runs; {SIGNALLED} + N stopped by signal N"
 _OWN = ("-c", "--checkpath")
 #: Findings that end an acceptance; the protocol has all of them.
 _SHOWN = 20
-
-
-class _Plan(NamedTuple):
-    """What a campaign runs and says first; `asked` is what another one must share to go on."""
-
-    mode: str
-    asked: dict[str, Any]
-    steps: list[Step]
-    known: Mapping[str, list[SlurmNode]]
-    notes: Sequence[str] = ()
 
 
 def add(commands: Commands) -> None:
@@ -156,8 +146,8 @@ def _run(options: argparse.Namespace) -> int:
         return SIGNALLED + signal.SIGINT
 
 
-def _plan(options: argparse.Namespace) -> _Plan:
-    """Return the steps: of a night on nodes whose turn it is, of an acceptance on all, or some."""
+def _plan(options: argparse.Namespace) -> State:
+    """Return a new campaign: a night on nodes whose turn it is, an acceptance on all, or some."""
     configuration = site.load(options.config_files)
     system = configuration.system(options.system)
     refuse_wrong(system, configuration, options.workspace)
@@ -183,10 +173,12 @@ def _plan(options: argparse.Namespace) -> _Plan:
     asked = {"mode": options.mode, "system": system["name"], "reframe": options.reframe}
     asked |= {"own": [str(path) for path in options.own]} if options.own else {}
     asked |= {"nodes": limited} if limited else {}
-    return _Plan(options.mode, asked, plan, known, notes)
+    return campaign.begin(
+        options.workspace.campaigns, options.command, asked, plan, campaign.now(), known, notes
+    )
 
 
-def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
+def _campaign(new: State, options: argparse.Namespace) -> int:
     """Run, judge and end a campaign under the lock; return the exit status."""
     workspace: Workspace = options.workspace
     kind, night = options.command, options.command == "nightly"
@@ -195,26 +187,22 @@ def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
         protocol.check_folder(output)
     with campaign.locked(workspace.campaigns, kind) as held, contextlib.ExitStack() as marked:
         longest = campaign.SAME_NIGHT if night else None
-        state = None if options.new else campaign.unfinished(
-            workspace.campaigns, kind, plan.asked, campaign.now(), longest
+        stopped = None if options.new else campaign.unfinished(
+            workspace.campaigns, kind, new.asked, campaign.now(), longest
         )  # fmt: skip
-        started = state is None
-        if started and night and options.resume:
+        state = stopped or new
+        if stopped is None and night and options.resume:
             print("acceptance nightly: no night of these arguments was stopped")
             return Status.PASSED
-        state = state or campaign.begin(
-            workspace.campaigns, kind, plan.asked, plan.steps, campaign.now(), plan.known,
-            plan.notes,
-        )  # fmt: skip
         # Its mark comes first: if it cannot be stored, no older verdict counts either.
         marked.enter_context(marks.of_campaign(workspace.var, state.id))
         state.save()
         campaign.name_holder(held, state)
         state.people |= {who: name for who in _PEOPLE if (name := getattr(options, who, None))}
         runner = Runner(state, held, workspace, sys.stdout.buffer)
-        for note in plan.notes if started else ():
+        for note in new.notes if state is new else ():
             runner.say(f"=== {note}")
-        if not started:
+        if stopped:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
             runner.run()
@@ -258,11 +246,11 @@ def _signed(state: State, given: Verdict, options: argparse.Namespace) -> str:
     return "\n".join([_last_lines(data, written), *told])
 
 
-def _show(plan: _Plan, options: argparse.Namespace) -> int:
+def _show(plan: State, options: argparse.Namespace) -> int:
     """Print what the steps would run; raises Fault where a step could not even begin."""
-    for line in (*nodes.lines(plan.known), *plan.notes):
+    for line in (*nodes.lines(plan.nodes), *plan.notes):
         print(f"nodes: {line}")
-    previews = preview(plan.steps, plan.mode, options.reframe, options.workspace)
+    previews = preview(plan.steps, options.mode, options.reframe, options.workspace)
     for each in previews:
         step = each.step
         said = f"not run: {step.reason}" if step.reason else _amount(each)
