@@ -4,7 +4,7 @@ import reframe as rfm
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
-from acceptance.machine import PinFault, slurm_nodes
+from acceptance.machine import PinFault, slurm
 
 from .partitions import uses_slurm
 
@@ -22,7 +22,7 @@ class Pinned(rfm.RegressionTestPlugin):
     def pinned_nodes(self, part):
         """Return the nodes that a partition is pinned to, none for any; raises PinFault."""
         partitions = [each.name for each in runtime.runtime().system.partitions]
-        return slurm_nodes.read_pins(self.pinned, partitions).get(part.name, ())
+        return slurm.read_pins(self.pinned, partitions).get(part.name, ())
 
     @run_before("run")
     def pin(self):
@@ -42,7 +42,7 @@ class Pinned(rfm.RegressionTestPlugin):
                     f"it takes {self.layout.nodes} nodes, and is pinned to {len(nodes)}: "
                     f"{', '.join(nodes)}"
                 )
-            chosen = slurm_nodes.nodes_of_case(nodes, self.layout.nodes, self.display_name)
+            chosen = slurm.nodes_of_case(nodes, self.layout.nodes, self.display_name)
         except PinFault as err:
             raise SanityError(str(err)) from None
         self.job.pin_nodes = chosen

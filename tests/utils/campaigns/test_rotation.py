@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.campaigns import rotation
 from acceptance.campaigns import state as campaign
-from acceptance.machine import SlurmNode, slurm_nodes
+from acceptance.machine import SlurmNode, slurm
 
 START = datetime(2026, 11, 1, 22, 0, tzinfo=timezone.utc)
 SYSTEM = {"name": "made", "partitions": [{"name": "ten", "extras": {"nodes": 4}}]}
@@ -32,7 +32,7 @@ class Nights:
         turn = self.turn(*down)
         plan = [
             campaign.Step("links", (), ("-r",)),
-            campaign.Step("imb", (), (), pinned=slurm_nodes.write_pins({"ten": turn.nodes})),
+            campaign.Step("imb", (), (), pinned=slurm.write_pins({"ten": turn.nodes})),
         ]
         now = START + timedelta(days=self.night)
         self.night += 1

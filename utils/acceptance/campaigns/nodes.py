@@ -18,7 +18,7 @@ from acceptance.machine import (
     excluded_nodes,
     listed_nodes,
     partition_nodes,
-    slurm_nodes,
+    slurm,
 )
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import ACCEPT, Nodes, stated_nodes
@@ -93,7 +93,7 @@ def pinned(limited: Mapping[str, Collection[str]], known: Mapping[str, Sequence[
         partition: [node.name for node in known[partition] if node.up and node.name in names]
         for partition, names in limited.items()
     }
-    return slurm_nodes.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
+    return slurm.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
 
 
 def exclusion(

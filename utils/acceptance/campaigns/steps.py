@@ -17,6 +17,7 @@ from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.core.text import there_are
 from acceptance.ledger import durations
+from acceptance.machine import lists_nodes
 from acceptance.rfm import SelectedCase, check_files, select
 from acceptance.rfm import configuration as site
 from acceptance.site import why_no_case
@@ -76,13 +77,13 @@ def plan(
     """
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []
-    distribute = ["--distribute=up"] if site.lists_nodes(chosen) else []
+    distribute = ["--distribute=up"] if lists_nodes(chosen) else []
     left_out = ["-J", f"exclude={excluded}"] if excluded else []
     words = mode_options(mode, configuration)
     look = mode_options(MAINTENANCE, configuration)
     of_links = ("-c", str(checks), "-r", *look, *WITHOUT_PAIRS, *distribute, *left_out, *common)
     planned = [Step(LINKS, (str(checks / LINK_CHECK),), of_links)]
-    found = check_files.check_files([checks], recursive=False)
+    found = check_files([checks], recursive=False)
     groups = together(path for path in found if path.name != LINK_CHECK)
     if mode == MAINTENANCE:
         groups = [group for group in groups if group[0].name == ALL_PAIRS_CHECK]
@@ -119,7 +120,7 @@ def own_files(paths: Iterable[Path], checks: Path = ROOT / "checks") -> tuple[Pa
     """
     found: dict[Path, None] = {}
     for path in paths:
-        files = check_files.check_files([path.resolve()], recursive=False)
+        files = check_files([path.resolve()], recursive=False)
         if not files:
             raise Fault(f"-c {path}: {'defines no test' if path.exists() else 'is not there'}")
         if of_library := [file for file in files if file.parent == checks.resolve()]:

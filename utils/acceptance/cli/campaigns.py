@@ -38,7 +38,7 @@ from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped
-from acceptance.machine import SlurmNode, slurm_nodes
+from acceptance.machine import SlurmNode, slurm
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
@@ -164,7 +164,7 @@ def _plan(options: argparse.Namespace) -> _Plan:
     elif not night and options.nodes is not None:
         limited = nodes.limit(options.nodes, known)
     of_turns = {name: turn.nodes for name, turn in turns.items() if turn.nodes}
-    pinned = slurm_nodes.write_pins(of_turns) if night else nodes.pinned(limited, known)
+    pinned = slurm.write_pins(of_turns) if night else nodes.pinned(limited, known)
     plan = steps.plan(
         options.mode,
         configuration,

@@ -11,7 +11,7 @@ from acceptance.core.words import is_measured
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Session
-from acceptance.machine import slurm_jobs
+from acceptance.machine import slurm
 from acceptance.rfm import LoggedRun
 from acceptance.verdict.case_findings import LEFT_OUT, is_of_culprits, of_case, text_of
 from acceptance.verdict.model import (
@@ -134,8 +134,8 @@ def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
         place = f"{suite} @{where}"
         text = f"{place}: {count} cases not run, since what they need failed"
         verdict.fail("left-out", text, place)
-    if any(slurm_jobs.lacks_accounting(case.fail_reason) for case in cases):
-        verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
+    if any(slurm.lacks_accounting(case.fail_reason) for case in cases):
+        verdict.fail("no-accounting", slurm.NO_ACCOUNTING)
     # One line for all: whoever stops a run of hundreds of cases does not read what each says of it.
     for result, what in _STOPPED.items():
         if stopped := [case for case in cases if case.result == result]:
