@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.machine import PinFault, SlurmFault, partition_nodes, slurm
+from acceptance.machine import PlacementFault, SlurmFault, partition_nodes, slurm
 
 LINE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv=2 CPUTot=2 ActiveFeatures={features} "
@@ -249,7 +249,7 @@ def test_what_is_written_is_read(found):
     ],
 )
 def test_what_cannot_be_meant_is_refused(text, words):
-    with pytest.raises(PinFault) as caught:
+    with pytest.raises(PlacementFault) as caught:
         slurm.read_pins(text, PARTITIONS)
     assert words in str(caught.value)
 
@@ -269,5 +269,5 @@ def test_of_nodes_that_are_no_multiple_some_may_be_left_out():
 
 
 def test_too_few_nodes_are_refused():
-    with pytest.raises(PinFault, match="takes 5 nodes, and is pinned to 4: node5"):
+    with pytest.raises(PlacementFault, match="takes 5 nodes, and is pinned to 4: node5"):
         slurm.nodes_of_case(BLOCK, 5, "case")

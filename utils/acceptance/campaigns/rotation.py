@@ -13,7 +13,7 @@ from acceptance.campaigns.state import DONE, State
 from acceptance.campaigns.steps import LINKS
 from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
-from acceptance.machine import NODES, PinFault, SlurmNode, slurm
+from acceptance.machine import NODES, PlacementFault, SlurmNode, slurm
 
 #: Names of nodes that a line shows.
 _SHOWN = 8
@@ -79,7 +79,7 @@ def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, 
     last: dict[str, dict[str, str]] = {}
     for state in (state for state in earlier if state.asked.get("system") == system["name"]):
         for step in (step for step in state.steps if step.name != LINKS and step.state == DONE):
-            with contextlib.suppress(PinFault):  # of partitions that there are no more
+            with contextlib.suppress(PlacementFault):  # of partitions that there are no more
                 for partition, names in slurm.read_pins(step.pinned, partitions).items():
                     times = last.setdefault(partition, {})
                     times |= {name: max(state.started, times.get(name, "")) for name in names}

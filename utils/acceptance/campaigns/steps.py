@@ -204,9 +204,9 @@ def preview(
     """
     selected = {step.name: select(step.arguments, workspace) for step in plan if not step.reason}
     chosen = [name for step in plan if (name := step.name) in selected and _takes(step, extra)]
-    if chosen and not any(selected[name].cases for name in chosen):
+    cases = {name: of_step for name, (of_step, _) in selected.items()}
+    if chosen and not any(cases[name] for name in chosen):
         raise Fault(f"{' '.join(extra)} selects no case of {', '.join(chosen)}")
-    cases = {step.name: selected[step.name].cases for step in plan if step.name in selected}
     keys = {step.name: [_key(case, step, mode) for case in cases.get(step.name, ())]
             for step in plan}  # fmt: skip
     known: Mapping[durations.CaseInMode, float] = {}
@@ -219,7 +219,7 @@ def preview(
         previews.append(Preview(
             step, len(found) - builds, builds, sum(known.get(key, 0.0) for key in found),
             sum(key not in known for key in found),
-            selected[step.name].warnings if step.name in selected else (),
+            selected[step.name][1] if step.name in selected else (),
         ))  # fmt: skip
     return previews
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from acceptance.cli.arguments import SYSTEM, Commands, add_command, add_verbs, option
 from acceptance.cli.output import warn
+from acceptance.core.errors import Fault
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.machine import (
     BUILD,
     Spack,
-    SpackFault,
     clone_spack,
     compose_environment,
     fill_mirror,
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 def _spack(workspace: Workspace) -> Spack:
     spack = Spack.find(workspace)
     if spack is None:
-        raise SpackFault(f"there is no Spack; get one with: {GET_SPACK}")
+        raise Fault(f"there is no Spack; get one with: {GET_SPACK}")
     return spack
 
 
@@ -75,7 +75,7 @@ def _mirror(options: argparse.Namespace) -> int:
         try:
             mirrored = fill_mirror(options.destination, suite, system["name"], mpi, spack)
             print(f"{suite} with {mpi}: {mirrored}")
-        except SpackFault as err:
+        except Fault as err:
             warn(options, err)
             status = Status.FAILED
     return status

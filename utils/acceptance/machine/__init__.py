@@ -40,7 +40,6 @@ from acceptance.machine.partition_size import (
 from acceptance.machine.placement import MPIS, Layout, PlacementFault, misplaced
 from acceptance.machine.slurm import (
     SLURM,
-    PinFault,
     SlurmFault,
     SlurmNode,
     excluded_nodes,
@@ -54,7 +53,6 @@ from acceptance.machine.spack import (
     BUILD,
     BUILD_TIME,
     Spack,
-    SpackFault,
     clone_spack,
     complaint,
     compose_environment,

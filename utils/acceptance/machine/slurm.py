@@ -39,6 +39,7 @@ from acceptance.core import machine
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.findings import Finding
 from acceptance.core.text import natural
+from acceptance.machine.placement import PlacementFault
 
 #: ReFrame's schedulers that submit to Slurm.
 SLURM = ("slurm", "squeue")
@@ -393,27 +394,25 @@ def _state(states: frozenset[str]) -> str:
     return "+".join(sorted(states, key=lambda word: (word not in _BASES, word))).lower()
 
 
-class PinFault(Fault):
-    """Nodes that a case cannot be pinned to: which, and why."""
-
-
 def read_pins(text: str, partitions: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the nodes of each partition that is pinned; empty for an empty text.
 
-    `partitions` are those that there are. Raises PinFault.
+    `partitions` are those that there are. Raises PlacementFault.
     """
     pins: dict[str, tuple[str, ...]] = {}
     for part in filter(None, text.split(";")):
         partition, equals, listed = part.partition("=")
         nodes = tuple(listed.split(","))
         if not equals or not all(nodes) or len(set(nodes)) < len(nodes):
-            raise PinFault(f"pinned={text}: {part!r} is not of the form partition=node1,node2")
+            raise PlacementFault(
+                f"pinned={text}: {part!r} is not of the form partition=node1,node2"
+            )
         if partition not in partitions:
-            raise PinFault(
+            raise PlacementFault(
                 f"pinned={text}: no partition {partition}; there are: {', '.join(partitions)}"
             )
         if partition in pins:
-            raise PinFault(f"pinned={text}: {partition} stands there twice")
+            raise PlacementFault(f"pinned={text}: {partition} stands there twice")
         pins[partition] = nodes
     return pins
 
@@ -427,10 +426,10 @@ def nodes_of_case(nodes: Sequence[str], number: int, case: str) -> list[str]:
     """Return which of the pinned nodes a case takes that needs so many of them.
 
     Neighbours in the list, the same ones each time for a case of this name; cases of other names
-    take others, so that together they visit all. Raises PinFault when there are too few.
+    take others, so that together they visit all. Raises PlacementFault when there are too few.
     """
     if number > len(nodes):
-        raise PinFault(
+        raise PlacementFault(
             f"it takes {number} nodes, and is pinned to {len(nodes)}: {', '.join(nodes)}"
         )
     first = crc32(case.encode()) % (len(nodes) // number) * number

@@ -12,7 +12,6 @@ from acceptance.rfm import (
 from acceptance.rfm.configuration import SiteFault
 from acceptance.rfm.environment import (
     SelectedCase,
-    SelectionFault,
     reframe_environment,
     reframe_program,
     select,

@@ -72,10 +72,6 @@ _COUNT = re.compile(r"Concretized \d+ test case\(s\)\Z")
 _ERROR = re.compile(r"(?:ERROR|reframe: error): (?P<text>.*)")
 
 
-class SelectionFault(Fault):
-    """A command that ReFrame refuses, by what it says."""
-
-
 @dataclass(frozen=True)
 class SelectedCase:
     """A case that would run; `where` is `system:partition+environment`."""
@@ -85,18 +81,13 @@ class SelectedCase:
     fixture: bool
 
 
-@dataclass(frozen=True)
-class Selection:
-    """All cases of a command, each once, and ReFrame's warnings about files and checks."""
+def select(
+    arguments: Sequence[str], workspace: Workspace
+) -> tuple[list[SelectedCase], tuple[str, ...]]:
+    """Return what `reframe` would run with these arguments, `-r` among them, each case once.
 
-    cases: tuple[SelectedCase, ...]
-    warnings: tuple[str, ...]
-
-
-def select(arguments: Sequence[str], workspace: Workspace) -> Selection:
-    """Return what `reframe` would run with these arguments, `-r` among them.
-
-    Raises SelectionFault where it would not begin to.
+    Also returns its warnings about files and checks. Raises Fault, with what it says, where it
+    would not begin to run.
     """
     words = [word for word in arguments if word not in ("-r", "--run")]
     done = machine.run(
@@ -109,8 +100,8 @@ def select(arguments: Sequence[str], workspace: Workspace) -> Selection:
     lines = [line.rstrip() for line in text.splitlines()]
     if done.fault or not any(map(_COUNT.match, lines)):
         said = next(filter(None, map(_ERROR.match, lines)), None)
-        raise SelectionFault(f"reframe: {said['text'] if said else done.fault or 'lists nothing'}")
+        raise Fault(f"reframe: {said['text'] if said else done.fault or 'lists nothing'}")
     found = (_CASE.match(line) for line in lines)
     cases = (SelectedCase(m["name"], m["where"], bool(m["fixture"])) for m in found if m)
     warnings = (line.removeprefix("WARNING: ") for line in lines if line.startswith("WARNING: "))
-    return Selection(tuple(dict.fromkeys(cases)), tuple(dict.fromkeys(warnings)))
+    return [*dict.fromkeys(cases)], tuple(dict.fromkeys(warnings))

@@ -61,13 +61,13 @@ _DIGITS = r"\d+"
 AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
 
 
-class InitFault(Fault):
-    """Why there can be no configuration: what, where, and what to do."""
-
-
 @dataclass(frozen=True)
-class Request:
-    """What is asked for: `nodes` is the largest number of nodes that the checks use, or `ALL`."""
+class Plan:
+    """What is asked for, and what was found; without a cluster it is of this machine alone.
+
+    `nodes` is the largest number of nodes that the checks use, or `ALL`. `shared` tells whether the
+    nodes that were looked at see the clone; None: none was.
+    """
 
     workspace: Workspace
     name: str
@@ -76,17 +76,7 @@ class Request:
     nodes: int | str = NODES
     force: bool = False
     local: bool = False
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All that the text is made of; without a cluster it is of this machine alone.
-
-    `shared` tells whether the nodes that were looked at see the clone; None: none was.
-    """
-
-    request: Request
-    search: MpiSearch
+    search: MpiSearch = field(default_factory=MpiSearch)
     cluster: Cluster | None = None
     kinds: tuple[Kind, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -94,14 +84,9 @@ class Plan:
     date: str = field(default_factory=lambda: time.strftime("%Y-%m-%d"))
 
     @property
-    def name(self) -> str:
-        """Return the name of the system."""
-        return self.request.name
-
-    @property
     def alone(self) -> str:
         """Return why there is no cluster."""
-        return "--local" if self.request.local else "it has no sinfo, scontrol and sbatch"
+        return "--local" if self.local else "it has no sinfo, scontrol and sbatch"
 
     @property
     def descr(self) -> str:
@@ -125,11 +110,9 @@ class Plan:
 
     def nodes_of(self, kind: Kind) -> int | str:
         """Return how many nodes of a kind the checks use."""
-        if isinstance(self.request.nodes, str):
-            return self.request.nodes
-        return min(
-            self.request.nodes, len(kind.nodes), kind.partition.most_nodes or len(kind.nodes)
-        )
+        if isinstance(self.nodes, str):
+            return self.nodes
+        return min(self.nodes, len(kind.nodes), kind.partition.most_nodes or len(kind.nodes))
 
 
 def to_fill_in(files: Mapping[Path, str]) -> Iterator[tuple[Path, int, str]]:
@@ -140,98 +123,104 @@ def to_fill_in(files: Mapping[Path, str]) -> Iterator[tuple[Path, int, str]]:
             yield path, text.count("\n", 0, match.start("what")) + 1, what
 
 
-def prepare_system(request: Request) -> tuple[Plan, dict[Path, str]]:
+def prepare_system(asked: Plan) -> tuple[Plan, dict[Path, str]]:
     """Look at everything; return what the files are made of, and path -> text; writes none of them.
 
     Makes the prefixes of links of Debian's MPIs, as the packages of Spack name them. Raises
-    InitFault, SlurmFault.
+    Fault, also of Slurm.
     """
-    paths = _paths(request)
-    search = find_mpis(request.workspace.spack / "prefix", Spack.find(request.workspace))
-    if request.local or not cluster.is_here():
-        if request.partitions:
-            raise InitFault("partitions are Slurm's, which is not asked here")
-        plan = Plan(request, search)
+    paths = _paths(asked)
+    search = find_mpis(asked.workspace.spack / "prefix", Spack.find(asked.workspace))
+    if asked.local or not cluster.is_here():
+        if asked.partitions:
+            raise Fault("partitions are Slurm's, which is not asked here")
+        plan = replace(asked, search=search)
     else:
-        plan = _of_cluster(request, search)
+        plan = _of_cluster(asked, search)
     text = text_of(plan)
     _try(text, plan.name)
-    return plan, {paths[0]: text, paths[1]: _packages(plan, request.workspace)}
+    return plan, {paths[0]: text, paths[1]: _packages(plan, asked.workspace)}
 
 
-def copy_system(request: Request, like: str) -> dict[Path, str]:
+def copy_system(asked: Plan, like: str) -> dict[Path, str]:
     """Return the files of a system like another one, which a human makes those of the site.
 
-    Raises InitFault where there is no such system.
+    Raises Fault where there is no such system.
     """
-    paths = _paths(request)
-    roots = [root for root in request.workspace.systems if (root / _SYSTEM.format(like)).is_file()]
+    paths = _paths(asked)
+    roots = [root for root in asked.workspace.systems if (root / _SYSTEM.format(like)).is_file()]
     if not roots:
-        raise InitFault(f"there is no {_SYSTEM.format(like)} in {request.workspace.systems[-1]}")
+        raise Fault(f"there is no {_SYSTEM.format(like)} in {asked.workspace.systems[-1]}")
     names = runpy.run_path(str(roots[0] / _SYSTEM.format(like)))
-    system = {**names["SYSTEM"], "name": request.name, "hostnames": [rf"^{request.name}\b"]}
+    system = {**names["SYSTEM"], "name": asked.name, "hostnames": [rf"^{asked.name}\b"]}
     # A folder of the machine that it is written on.
     del system["prefix"]
     parts = {"system": system, "environments": names["ENVIRONMENTS"]}
     literals = {
         key: pprint.pformat(value, width=100, sort_dicts=False) for key, value in parts.items()
     }
-    text = render("like.py.j2", name=request.name, like=like, **literals)
+    text = render("like.py.j2", name=asked.name, like=like, **literals)
     packages = roots[0] / _PACKAGES.format(like)
     more = {paths[1]: packages.read_text()} if packages.is_file() else {}
     return {paths[0]: text, **more}
 
 
 def write(files: Mapping[Path, str]) -> None:
-    """Write files, path -> text; raises InitFault where that is not allowed."""
+    """Write files, path -> text; raises Fault where that is not allowed."""
     for path, text in files.items():
         if INSTALLED and path.is_relative_to(ROOT):
-            raise InitFault(
+            raise Fault(
                 "nothing is written into an installed copy; name a folder of your own in "
                 "ACCEPTANCE_SYSTEMS"
             )
         try:
             state_files.write_text(path, text)
         except state_files.StoredFault as err:
-            raise InitFault(f"{err}; ACCEPTANCE_SYSTEMS names another folder") from None
+            raise Fault(f"{err}; ACCEPTANCE_SYSTEMS names another folder") from None
 
 
-def _paths(request: Request) -> tuple[Path, Path]:
-    """Return the files of a system; raises InitFault for a bad name, or one that is taken."""
-    if not _NAME.match(request.name):
-        raise InitFault(
-            f"{request.name!r} is no name of a system: a letter, then letters, digits, - and _"
+def _paths(asked: Plan) -> tuple[Path, Path]:
+    """Return the files of a system; raises Fault for a bad name, or one that is taken."""
+    if not _NAME.match(asked.name):
+        raise Fault(
+            f"{asked.name!r} is no name of a system: a letter, then letters, digits, - and _"
         )
-    files = (_SYSTEM.format(request.name), _PACKAGES.format(request.name))
-    own = request.workspace.systems[-1]
-    for root in request.workspace.systems:
+    files = (_SYSTEM.format(asked.name), _PACKAGES.format(asked.name))
+    own = asked.workspace.systems[-1]
+    for root in asked.workspace.systems:
         for path in (root / name for name in files if (root / name).exists()):
             if root != own:
-                raise InitFault(f"{path} is a system of this name; choose another one")
-            if not request.force:
-                raise InitFault(f"{path} is there; --force writes it anew, and what you edited")
+                raise Fault(f"{path} is a system of this name; choose another one")
+            if not asked.force:
+                raise Fault(f"{path} is there; --force writes it anew, and what you edited")
     return own / files[0], own / files[1]
 
 
-def _of_cluster(request: Request, search: MpiSearch) -> Plan:
-    asked = cluster.ask()
-    partitions, left = cluster.choose(asked, list(request.partitions))
-    clone = _clone(request.workspace)
+def _of_cluster(asked: Plan, search: MpiSearch) -> Plan:
+    slurm = cluster.ask()
+    partitions, left = cluster.choose(slurm, list(asked.partitions))
+    clone = _clone(asked.workspace)
     paths = [os.fspath(path) for path in (*clone, *(mpi.launcher for mpi in search.mpis))]
     kinds: list[Kind] = []
     for partition in partitions:
         try:
-            kinds += cluster.kinds_of(partition, asked.usable(partition), paths)
+            kinds += cluster.kinds_of(partition, slurm.usable(partition), paths)
         except cluster.Refused as err:
-            if request.partitions:
+            if asked.partitions:
                 raise SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
             left.append(f"{partition.name}: Slurm takes no job for it: {err}")
     if not kinds:
         raise SlurmFault("no partition can be used: " + "; ".join(left))
     kinds = _with_names([_or_here(kind, paths) for kind in kinds])
     looks = [each.fabric for each in kinds if each.fabric.node and not each.fabric.fault]
-    shared, search = _all_see(looks, clone[0]), _on_nodes(search, looks)
-    return Plan(request, search, asked, tuple(kinds), tuple(left), shared)
+    return replace(
+        asked,
+        search=_on_nodes(search, looks),
+        cluster=slurm,
+        kinds=tuple(kinds),
+        left_out=tuple(left),
+        shared=_all_see(looks, clone[0]),
+    )
 
 
 def _clone(workspace: Workspace) -> tuple[Path, ...]:
@@ -301,7 +290,7 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
 
 
 def _try(text: str, name: str) -> None:
-    """Run the text as config/settings.py does; raises InitFault where that cannot be."""
+    """Run the text as config/settings.py does; raises Fault where that cannot be."""
     names: dict[str, Any] = {}
     exec(compile(text, f"{name}.py", "exec"), names)
     for partition in names["SYSTEM"]["partitions"]:
@@ -309,7 +298,7 @@ def _try(text: str, name: str) -> None:
             if facts := partition["extras"].get("fabric"):
                 Facts.read(facts)
         except FabricFault as err:
-            raise InitFault(f"the fabric of {name}, as it was found, cannot be: {err}") from None
+            raise Fault(f"the fabric of {name}, as it was found, cannot be: {err}") from None
 
 
 def render(template: str, **values: object) -> str:
