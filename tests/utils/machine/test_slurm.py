@@ -94,6 +94,7 @@ def test_what_is_kept_for_a_reservation_is_up_for_its_jobs():
         (["-w", "node1,node5"], "--nodelist=node1,node5: Slurm has no node node5"),
         (["-x", "nodes.txt"], "Slurm has no node nodes.txt"),
         (["--partition"], "--partition has no value"),
+        (["--comment=it's"], "--comment=it's: No closing quotation"),
         (["--partition="], "--partition has no value"),
     ],
 )

@@ -351,11 +351,13 @@ def _has_any(features: frozenset[str], text: str) -> bool:
 
 def _chosen(access: Sequence[str]) -> dict[str, str]:
     """Return the options that choose nodes, by their long names; the last one counts."""
-    words = [word for option in access for word in shlex.split(option)]
     try:
+        words = [word for option in access for word in shlex.split(option)]
         given = vars(_OPTIONS.parse_known_args(words)[0])
     except ArgumentError as err:
         raise SlurmFault(f"{' '.join(access)}: {err.argument_name} has no value") from None
+    except ValueError as err:  # a quotation mark without its other one
+        raise SlurmFault(f"{' '.join(access)}: {err}") from None
     chosen = {f"--{name}": value for name, value in given.items() if value is not None}
     for name, value in chosen.items():
         if not value:
