@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from acceptance import ledger, references
+from acceptance import references
 from acceptance.core import machine
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
-from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, facts_of
-from acceptance.ledger import ResultsFault
 from acceptance.machine import (
     MPIS,
     SLURM,
@@ -84,18 +82,20 @@ def examine(
     config_files: Iterable[Path],
     system: str | None = None,
     *,
+    sessions: Iterable[Examined] = (),
     refused: str = "",
     ask_nodes: bool = False,
 ) -> list[Examined]:
     """Look at the machine, the project's set-up, the references and every suite.
 
-    `refused` is what ReFrame says of a configuration that it does not take: it keeps nothing then.
-    To `ask_nodes` short jobs look at the links of nodes that Slurm has.
+    `sessions` are the lines on what the ledger has. `refused` is what ReFrame says of a
+    configuration that it does not take: it keeps nothing then. To `ask_nodes` short jobs look at
+    the links of nodes that Slurm has.
     """
     spack = Spack.find(workspace)
     rows = [
         *_machine(),
-        *([] if refused else _places(workspace)),
+        *([] if refused else _places(workspace, sessions)),
         _references(workspace.reference),
         _spack(spack),
     ]
@@ -140,7 +140,7 @@ def _spack(spack: Spack | None) -> Examined:
     return row("Spack", f"{spack.root} {spack.identity()['spack']}, {recipes}")
 
 
-def _places(workspace: Workspace) -> Iterator[Examined]:
+def _places(workspace: Workspace, sessions: Iterable[Examined]) -> Iterator[Examined]:
     """Look where ReFrame keeps what it writes, as the configuration in force has it."""
     if workspace.unrecorded:
         yield row("runs", "", workspace.unrecorded, workspace.remedy)
@@ -150,34 +150,10 @@ def _places(workspace: Workspace) -> Iterator[Examined]:
             remedy = f"mv {results} {results}.half-made; the next run makes it anew"
             yield row("results", "", f"{results}: {half_made.HALF_MADE}", remedy)
         else:
-            yield from _sessions(workspace)
+            yield from sessions
         yield _writable("results", results)
         yield _writable("log", workspace.logs)
     yield _writable("var", workspace.var, "name another folder: ACCEPTANCE_VAR")
-
-
-def _sessions(workspace: Workspace) -> Iterator[Examined]:
-    """Tell which sessions are gone, or cannot be read."""
-    try:
-        past = ledger.of(workspace)
-    except ResultsFault as err:
-        if workspace.results.exists():
-            yield row("sessions", "", err, "restore the database from a backup")
-        return
-    restore, forget = "restore the folder from a backup", "acceptance sessions --forget"
-    if past.gone:
-        fault = f"{past.folder}: lacks {plural(len(past.gone), 'session')}"
-        remedy = f"{restore}; or miss them no more: {forget} {ledger.GONE}"
-        yield row("sessions", "", fault, remedy)
-    held = past.holds(past.every)
-    if lost := [entry.uuid for entry in past.every if entry.uuid not in held]:
-        fault = f"{past.folder}: has {plural(len(lost), 'session')} not whole, as {lost[0]}"
-        yield row("sessions", "", fault, restore)
-    for each in past.faults:
-        remedy = f"acceptance gate tells what is left; {forget} {each.uuid}"
-        yield row("sessions", "", each, remedy)
-    if not (past.gone or past.faults or lost):
-        yield row("sessions", f"{len(past.entries)} in the ledger {past.folder}")
 
 
 def _writable(what: str, path: Path, otherwise: str = "let ReFrame write there") -> Examined:

@@ -39,9 +39,9 @@ from acceptance.core.records import Text, Whole
 from acceptance.core.words import sized
 from acceptance.suites.output import (
     Count,
+    LineReader,
     NotNegative,
     Record,
-    RecordReader,
 )
 from acceptance.suites.records import Benchmark, Column
 
@@ -211,12 +211,14 @@ _JOB = msgspec.json.Decoder(Job)
 _LINE = msgspec.json.Decoder(Failed | Round | Again | End)
 
 
-class Measured(RecordReader):
+class Measured(LineReader):
     """The whole rounds of a file up to its first `fault`: the job may have ended early.
 
     Of the rounds of its job `left` have no values. Raises ParseError when it does not say what was
     asked for.
     """
+
+    suite = "patterns"
 
     def __init__(self, text: str, source: str = "all-pairs.txt", ranks: int = 0) -> None:
         import numpy as np

@@ -173,6 +173,25 @@ class LineReader:
                 + (f"not below {least:.2f}" if too_low else f"not above {most:.2f}")
             )
 
+    def record(self, decoder: msgspec.json.Decoder[Any]) -> Any:
+        """Return the record of the line on which the reader stands; raises ParseError."""
+        self.require_whole_line()
+        try:
+            return decoder.decode(self.line)
+        except msgspec.MsgspecError as err:
+            raise self.error(f"no record of {self.suite}: {err}") from None
+
+    def check_version(self, version: str) -> None:
+        """Raise ParseError for an output of `patterns` in a version that nothing reads."""
+        if version != VERSION:
+            raise self.error(f"an output of version {version}; {VERSION} is read")
+
+    def check_numbers(self) -> None:
+        """Raise ParseError unless C's `%ld` or `%.9g` prints each number of the line like this."""
+        for token in _NUMBER.findall(_STRING.sub("", self.line)):
+            if not _WHOLE.match(token) and token != f"{float(token):.9g}":
+                raise self.error(f"{token!r} is no number as {self.suite} prints it")
+
 
 NotNegative = Annotated[float, msgspec.Meta(ge=0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -192,31 +211,6 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     def key(self) -> tuple[Any, ...]:
         """Return the values of these fields."""
         return tuple(getattr(self, name) for name in self.KEYS)
-
-
-class RecordReader(LineReader):
-    """Reads JSON, a record a line, that our own program `patterns` has written."""
-
-    suite = "patterns"
-
-    def record(self, decoder: msgspec.json.Decoder[Any]) -> Any:
-        """Return the record of the line on which the reader stands; raises ParseError."""
-        self.require_whole_line()
-        try:
-            return decoder.decode(self.line)
-        except msgspec.MsgspecError as err:
-            raise self.error(f"no record of {self.suite}: {err}") from None
-
-    def check_version(self, version: str) -> None:
-        """Raise ParseError for an output of a version that nothing reads."""
-        if version != VERSION:
-            raise self.error(f"an output of version {version}; {VERSION} is read")
-
-    def check_numbers(self) -> None:
-        """Raise ParseError unless C's `%ld` or `%.9g` prints each number of the line like this."""
-        for token in _NUMBER.findall(_STRING.sub("", self.line)):
-            if not _WHOLE.match(token) and token != f"{float(token):.9g}":
-                raise self.error(f"{token!r} is no number as {self.suite} prints it")
 
 
 @dataclass(frozen=True)

@@ -34,8 +34,8 @@ from acceptance.core.words import keyed, sized
 from acceptance.suites import all_pairs
 from acceptance.suites.output import (
     Count,
+    LineReader,
     Record,
-    RecordReader,
 )
 from acceptance.suites.records import WHEELS, Benchmark, Column, Suite
 
@@ -247,8 +247,10 @@ def parse(
     return output
 
 
-class Output(RecordReader):
+class Output(LineReader):
     """A whole run: what was asked for, and the rows."""
+
+    suite = "patterns"
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
