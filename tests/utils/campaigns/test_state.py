@@ -45,7 +45,7 @@ def configuration(*features):
 def test_every_check_file_is_in_one_step_and_the_links_come_first():
     plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb", "patterns"))
     files = [Path(path) for step in plan for path in step.files]
-    assert sorted(files) == checkfiles.check_files([ROOT / "checks"], recursive=False)
+    assert sorted(files) == checkfiles([ROOT / "checks"], recursive=False)
     assert [step.name for step in plan[:2]] == ["links", "all_pairs"]
     assert plan[0].arguments[2:] == ("-r", "--mode=maintenance", "-x", "^AllPairs")
     assert all("--mode=nightly" in step.arguments for step in plan[1:])

@@ -462,6 +462,6 @@ def test_a_database_of_another_schema_cannot_be_judged(measured):
 
 
 def test_check_files_are_found_by_their_tests():
-    found = checkfiles.check_files([ROOT / "checks"], recursive=False)
+    found = checkfiles([ROOT / "checks"], recursive=False)
     assert ROOT / "checks/imb.py" in found
     assert ROOT / "checks/base.py" not in found

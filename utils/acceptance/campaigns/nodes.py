@@ -20,13 +20,13 @@ from acceptance.core.text import shortened
 from acceptance.machine import (
     NODES,
     SLURM,
-    PinFault,
+    PlacementFault,
     SlurmFault,
     SlurmNode,
     excluded_nodes,
     listed_nodes,
     partition_nodes,
-    slurm_nodes,
+    slurm,
 )
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import ACCEPT, Nodes, stated_nodes
@@ -97,7 +97,7 @@ def pinned(limited: Mapping[str, Collection[str]], known: Mapping[str, Sequence[
         partition: [node.name for node in known[partition] if node.up and node.name in names]
         for partition, names in limited.items()
     }
-    return slurm_nodes.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
+    return slurm.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
 
 
 def exclusion(
@@ -193,8 +193,8 @@ def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, 
     last: dict[str, dict[str, str]] = {}
     for state in (state for state in earlier if state.asked.get("system") == system["name"]):
         for step in (step for step in state.steps if step.name != LINKS and step.state == DONE):
-            with contextlib.suppress(PinFault):  # of partitions that there are no more
-                for partition, names in slurm_nodes.read_pins(step.pinned, partitions).items():
+            with contextlib.suppress(PlacementFault):  # of partitions that there are no more
+                for partition, names in slurm.read_pins(step.pinned, partitions).items():
                     times = last.setdefault(partition, {})
                     times |= {name: max(state.started, times.get(name, "")) for name in names}
     return last

@@ -43,7 +43,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped
 from acceptance.fabric import seen as fabrics
-from acceptance.machine import slurm_nodes
+from acceptance.machine import slurm
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
@@ -158,7 +158,7 @@ def _plan(options: argparse.Namespace) -> State:
         of_turns, notes = nodes.turns(system, known, earlier)
     elif not night and options.nodes is not None:
         limited = nodes.limit(options.nodes, known)
-    pinned = slurm_nodes.write_pins(of_turns) if night else nodes.pinned(limited, known)
+    pinned = slurm.write_pins(of_turns) if night else nodes.pinned(limited, known)
     plan = steps.plan(
         options.mode,
         configuration,

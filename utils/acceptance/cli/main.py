@@ -40,7 +40,7 @@ from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import there_are
-from acceptance.rfm import Interrupted, in_force
+from acceptance.rfm import Interrupted, SiteFault, in_force
 from acceptance.verdict import Status
 
 #: Modules of a task, in the order of the help. Each has the functions `add(commands)` and
@@ -97,7 +97,7 @@ def _settle(options: argparse.Namespace) -> None:
     try:
         places = options.command not in WITHOUT_PLACES and not getattr(options, "where", None)
         options.workspace = in_force.workspace(named, places=places)
-    except in_force.InForceFault as err:
+    except SiteFault as err:
         if options.command != "doctor":
             raise
         options.refused = str(err)

@@ -5,12 +5,12 @@ import os
 from pathlib import Path
 
 from acceptance.cli.shared import SYSTEM, Commands, add_command, add_verbs, option, warn
+from acceptance.core.errors import Fault
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.core.text import there_are
 from acceptance.machine import (
     BUILD,
     Spack,
-    SpackFault,
     clone_spack,
     compose_environment,
     fill_mirror,
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 def _spack(workspace: Workspace) -> Spack:
     spack = Spack.find(workspace)
     if spack is None:
-        raise SpackFault(f"there is no Spack; get one with: {GET_SPACK}")
+        raise Fault(f"there is no Spack; get one with: {GET_SPACK}")
     return spack
 
 
@@ -69,19 +69,19 @@ def _mirror(options: argparse.Namespace) -> int:
     known = spack_suites(options.workspace)
     suites = options.suite or known
     for name in {*suites} - {*known}:
-        raise SpackFault(f"no suite {name!r}; {there_are(name, known)}")
+        raise Fault(f"no suite {name!r}; {there_are(name, known)}")
     os.environ[BUILD] = ",".join(suites)  # also of `local`, built or not
     site = configuration.load(options.config_files)
     system = site.system(options.system)
     builds, status = site.spack_builds(system, suites), Status.PASSED
     if not builds:
-        raise SpackFault(f"Spack builds none of {', '.join(suites)} for {system['name']}")
+        raise Fault(f"Spack builds none of {', '.join(suites)} for {system['name']}")
     spack = _spack(options.workspace)
     for suite, mpi in builds:
         try:
             mirrored = fill_mirror(options.destination, suite, system["name"], mpi, spack)
             print(f"{suite} with {mpi}: {mirrored}")
-        except SpackFault as err:
+        except Fault as err:
             warn(options, err)
             status = Status.FAILED
     return status

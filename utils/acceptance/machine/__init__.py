@@ -1,6 +1,6 @@
 """The machine: where ranks stand, what Slurm says, and its MPIs, compilers, modules and Spack."""
 
-from acceptance.machine import externals, placement, slurm_jobs, slurm_nodes
+from acceptance.machine import externals, placement, slurm
 from acceptance.machine.missing import (
     RESUME,
     NoCase,
@@ -38,13 +38,14 @@ from acceptance.machine.partition_size import (
     usable_memory,
 )
 from acceptance.machine.placement import MPIS, Layout, PlacementFault, misplaced
-from acceptance.machine.slurm_jobs import SLURM, last_words
-from acceptance.machine.slurm_nodes import (
-    PinFault,
+from acceptance.machine.slurm import (
+    SLURM,
     SlurmFault,
     SlurmNode,
     excluded_nodes,
+    last_words,
     listed_nodes,
+    lists_nodes,
     partition_nodes,
     partition_option,
 )
@@ -52,7 +53,6 @@ from acceptance.machine.spack import (
     BUILD,
     BUILD_TIME,
     Spack,
-    SpackFault,
     clone_spack,
     complaint,
     compose_environment,

@@ -1,18 +1,23 @@
 """Rows and claims of a site that no case of its configuration can meet: they judge nothing.
 
+And check files that give no case on a system, or on some of its partitions, and what to do.
+
 What is compared is what the configuration states and the suites are known to measure. Benchmarks
 of a site's own checks are not known here, and are taken as they are.
 """
 
+import dataclasses
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from acceptance.core.findings import Finding
-from acceptance.machine import configured_size
+from acceptance.machine import NoCase, Size, configured_size, no_case
 from acceptance.references import Claim, Library, Reference
 from acceptance.rfm import SiteFault, configuration
+from acceptance.rfm.configuration import Site
 from acceptance.suites import SUITES, find, has_check
 
 
@@ -109,7 +114,7 @@ def _of_place(
     if size is None or size.unknown:  # told by itself
         return
     # Of `all` nodes those that are not up will be.
-    size = replace(size, nodes=size.there or size.nodes)
+    size = dataclasses.replace(size, nodes=size.there or size.nodes)
     processes, nodes = (int(keys.get(key, 0)) for key in ("np", "nodes"))
     if size.cores and processes > size.processes:
         yield f"np={processes} is more than the {size.nodes} x {size.cores} cores of {name}"
@@ -142,3 +147,47 @@ def _of_size(benchmark: str, metric: str, keys: Mapping[str, str]) -> Iterator[s
         yield f"message_size={size} is none of {', '.join(map(str, measured))}"
     if not measured and size is not None and int(size).bit_count() > 1:
         yield f"message_size={size} is no power of two"
+
+
+def without_case(
+    check: str, site: Site, system: dict[str, Any], only: str = ""
+) -> list[NoCase | None]:
+    """Say of each partition, or of the `only` one, why a check file (its stem) has no case there.
+
+    None where nothing tells.
+    """
+    return [
+        no_case(
+            check,
+            f"{system['name']}:{partition['name']}",
+            configured_size(partition) or Size(1, 2),
+            site.environments_of(partition, system),
+            bool(partition.get("extras", {}).get("verify_placement", True)),
+            "simulated" in partition.get("extras", {}),
+        )
+        for partition in system["partitions"]
+        if only in ("", partition["name"])
+    ]
+
+
+def why_no_case(check: str, site: Site, system: dict[str, Any]) -> NoCase | None:
+    """Say why a check file (its stem) gives no case on a system.
+
+    None where nothing tells, or where something is promised on a partition.
+    """
+    found = [each for each in without_case(check, site, system) if each]
+    if len(found) < len(system["partitions"]) or any(each.promised for each in found):
+        return None
+    return everywhere(found)
+
+
+def everywhere(found: Sequence[NoCase]) -> NoCase:
+    """Return why a check file gives no case on a system, of the reasons of all its partitions."""
+    places: dict[str, list[str]] = {}
+    for each in found:
+        places.setdefault(each.reason, []).append(each.partition)
+    if len(places) == 1:
+        return msgspec.structs.replace(found[0], partition="")
+    reasons = (f"{', '.join(names)}: {reason}" for reason, names in places.items())
+    remedies = dict.fromkeys(each.remedy for each in found if each.remedy)
+    return NoCase(found[0].check, "; ".join(reasons), "; ".join(remedies))

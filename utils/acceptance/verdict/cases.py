@@ -18,7 +18,7 @@ from acceptance.core.words import better, is_measured, split_metric
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Metric, Session
-from acceptance.machine import slurm_jobs
+from acceptance.machine import slurm
 from acceptance.references import outside, source_of, write_parameters
 from acceptance.rfm import LoggedRun
 from acceptance.verdict.model import (
@@ -139,8 +139,8 @@ def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
         place = f"{suite} @{where}"
         text = f"{place}: {count} cases not run, since what they need failed"
         verdict.fail("left-out", text, place)
-    if any(slurm_jobs.lacks_accounting(case.fail_reason) for case in cases):
-        verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
+    if any(slurm.lacks_accounting(case.fail_reason) for case in cases):
+        verdict.fail("no-accounting", slurm.NO_ACCOUNTING)
     # One line for all: whoever stops a run of hundreds of cases does not read what each says of it.
     for result, what in _STOPPED.items():
         if stopped := [case for case in cases if case.result == result]:

@@ -17,7 +17,7 @@ from acceptance.report.matrices import Pairs
 from acceptance.report.plot_model import Page
 from acceptance.report.runs import Ran
 from acceptance.report.source import Source
-from acceptance.suites.all_pairs import read_so_far
+from acceptance.suites.all_pairs import Measured
 
 #: The check's class, its benchmark, and the file that it leaves with each value.
 CHECK, FILE = "AllPairs", "all-pairs.txt"
@@ -89,7 +89,7 @@ def _pairs(
         return None
     try:
         text, cut = read_bounded(file, MOST_BYTES)
-        read = read_so_far(text, FILE)
+        read = Measured(text, FILE)
     except OSError as err:
         faults.append(f"{file}: {err.strerror or err}: there is no value of each pair any more")
         return None
