@@ -250,7 +250,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             if simulated.is_simulated(place[0]):
                 return simulated.judged_by_row(self, library(), place, stem, parameters, unit)
             row = library().look_up(*place, stem, parameters, unit, self.sources(name))
-        except (references.ReferenceFault, LookupError, ValueError) as err:
+        except (references.ReferenceFault, ValueError) as err:
             raise SanityError(str(err)) from None
         return (row, within) if row and (within := library().thresholds(row)) else (None, None)
 

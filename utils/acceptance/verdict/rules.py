@@ -161,7 +161,7 @@ def _judge_by_baselines(verdict: Verdict, case: Case, library: Library) -> None:
             continue  # a problem already
         try:
             row = _row(case, metric, library)
-        except (LookupError, ValueError) as err:
+        except ValueError as err:
             verdict.fail("references", f"{place}: {metric.name}: {err}", place, metric.name)
             continue
         thresholds = row and library.thresholds(row)
@@ -180,7 +180,7 @@ def _judge_by_baselines(verdict: Verdict, case: Case, library: Library) -> None:
 
 
 def _row(case: Case, metric: Metric, library: Library) -> Reference | None:
-    """Return the baseline of a metric; raises LookupError and ValueError as `Library.look_up`."""
+    """Return the baseline of a metric; raises ValueError as `Library.look_up`."""
     stem, size = split_metric(metric.name)
     parameters = {"environment": case.environment}
     if size is not None:
