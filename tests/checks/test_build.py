@@ -154,12 +154,25 @@ def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
 
 @pytest.fixture
 def fresh(site, built):
-    """A site that has built nothing yet; the index of the recipes, half a minute, is given."""
+    """A site that has built nothing yet; what Spack knows and considers of recipes is given."""
     site.environment |= built.environment
-    index = built.var / "spack/misc"
-    if index.is_dir():
-        shutil.copytree(index, site.var / "spack/misc")
+    for name in ("misc", "config"):
+        shutil.copytree(built.var / "spack" / name, site.var / "spack" / name)
     return site
+
+
+def test_what_tests_leave_out_of_consideration_changes_no_choice(imb_built, fresh):
+    shutil.rmtree(fresh.var / "spack/config")
+    chosen = fresh.var / f"spack/envs/local-imb-{externals.mpi_names()[0]}"
+    shutil.copytree(imb_built.site.var / chosen.relative_to(fresh.var), chosen)
+    lock = chosen / "spack.lock"
+    quick = json.loads(lock.read_text())
+    lock.unlink()
+    done = fresh.spack("-e", chosen, "concretize")
+    assert done.status == 0, done.errors
+    whole = json.loads(lock.read_text())
+    assert whole["roots"] == quick["roots"]
+    assert whole["concrete_specs"].keys() == quick["concrete_specs"].keys()
 
 
 def test_what_was_built_otherwise_is_skipped_unless_it_is_asked_for(fresh):
