@@ -241,23 +241,68 @@ def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
     assert "intel-mpi-benchmarks@1999" in line
 
 
-def test_a_mirror_is_enough_for_another_machine(imb_built, fresh, tmp_path):
-    mpi = externals.mpi_names()[0]
-    mirror = tmp_path / "portable"
+@pytest.fixture(scope="session")
+def mirror(imb_built, tmp_path_factory):
+    """A mirror with the sources and the build of IMB."""
+    folder = tmp_path_factory.mktemp("mirror") / "portable"
     made = imb_built.site.acceptance(
-        "spack", "mirror", mirror, "--suite", "imb", SPACK_MIRROR=str(MIRROR)
+        "spack", "mirror", folder, "--suite", "imb", SPACK_MIRROR=str(MIRROR)
     )
     assert made.status == 0, made.errors
-    assert f"imb with {mpi}: sources and build cache" in made.output
-    fresh.environment["SPACK_MIRROR"] = str(mirror)
+    assert f"imb with {externals.mpi_names()[0]}: sources and build cache" in made.output
+    return folder
+
+
+@pytest.fixture
+def alike(imb_built, tmp_path):
+    """A machine with the same paths that has built nothing yet; what it has is set aside."""
+    site = imb_built.site
+    home, aside = site.var / "spack", tmp_path / "aside"
+    home.rename(aside)
+    try:
+        for name in ("misc", "config"):
+            shutil.copytree(aside / name, home / name)
+        yield Site(site.folder, dict(site.environment))
+    finally:
+        shutil.rmtree(home)
+        aside.rename(home)
+
+
+def test_a_mirror_is_enough_for_another_machine(mirror, alike):
+    """A build is of an MPI at its path: on machines where that is the same it is only copied."""
+    alike.environment["SPACK_MIRROR"] = str(mirror)
+    before = {*alike.var.glob("output/**/ImbBuild*/rfm_build.*")}
     done, (fixture, case) = run(
-        fresh, "imb", f"spack-{mpi}", "-n", "Barrier", "-S", "ImbMpi1.msglog=0:4"
-    )
+        alike, "imb", f"spack-{externals.mpi_names()[0]}",
+        "-n", "Barrier", "-S", "ImbMpi1.msglog=0:4",
+    )  # fmt: skip
     assert done.status == 0, done.output
     assert case.metrics
-    log = "".join(path.read_text() for path in fresh.var.glob("output/**/ImbBuild*/rfm_build.*"))
-    assert "from binary cache" in log or "Extracting" in log, log
     assert fixture.provenance["spec"] == "intel-mpi-benchmarks@2021.7"
+    logs = {*alike.var.glob("output/**/ImbBuild*/rfm_build.*")} - before
+    log = "".join(path.read_text() for path in logs)
+    assert "Extracting intel-mpi-benchmarks-2021.7" in log, log
+    assert "from source" not in log
+    assert not [*alike.var.glob("spack/sources/**/*.tar.gz")]
+
+
+def test_a_mirror_has_what_is_built_below_another_path(mirror, fresh):
+    """There the suite is built from its source; what it needs is copied, and moved."""
+    fresh.environment["SPACK_MIRROR"] = str(mirror)
+    mpi = externals.mpi_names()[0]
+    environment = fresh.folder / "env"
+    environment.mkdir()
+    shown = fresh.acceptance("spack", "env", "imb", mpi).output
+    (environment / "spack.yaml").write_text(shown)
+    done = fresh.spack("-e", environment, "install", "--only", "dependencies")
+    assert done.status == 0, done.errors
+    assert "Extracting gcc-runtime" in done.output
+    assert "from source" not in done.output
+    done = fresh.spack("-e", environment, "fetch")
+    assert done.status == 0, done.errors
+    assert "http" not in done.output
+    (source,) = fresh.var.glob("spack/sources/**/*.tar.gz")
+    assert source.read_bytes() == archive("acee02cc").read_bytes()
 
 
 def test_a_program_that_the_build_lacks_is_named(fresh, recorded):
