@@ -156,7 +156,7 @@ class AllPairs(PlacedCheck):
             text = self.read_file(MATRIX)
             # ReFrame keeps files of cases that pass.
             shutil.copy(Path(self.stagedir, MATRIX), self.outputdir)
-            self.read = all_pairs.read_so_far(text, MATRIX, self.layout.nodes)
+            self.read = all_pairs.Measured(text, MATRIX, self.layout.nodes)
         except (OSError, ValueError) as err:
             self.fault = ValueError(f"{MATRIX}: not there") if isinstance(err, OSError) else err
             return

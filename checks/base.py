@@ -18,7 +18,7 @@ from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped
 from acceptance.core.words import is_measured
-from acceptance.machine import program_of, slurm_jobs, software_of
+from acceptance.machine import program_of, slurm, software_of
 from acceptance.references import SOURCES
 
 from . import progress, reframe_patches, shared_machine, simulated
@@ -139,7 +139,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         """Read the output once; a metric that is missing or impossible fails the case."""
         self.keys = self.parameters()
         # A job that was cut short may have the exit status 0, and may have printed all.
-        if ended := self.given_up() or slurm_jobs.cut_short(self.said(), self.job.state):
+        if ended := self.given_up() or slurm.cut_short(self.said(), self.job.state):
             raise SanityError("; ".join(self.fail([ended])))
         # None where the scheduler does not tell; an output that was cut tells then.
         if self.job.exitcode and not self.says_all:
@@ -181,7 +181,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         """Ask Slurm about the job where ReFrame takes one that it does not see for completed."""
         if self.current_partition.scheduler.registered_name != "squeue":
             return []
-        answer = slurm_jobs.ask(self.job.jobid)
+        answer = slurm.ask(self.job.jobid)
         self.fail([answer] if answer.kind else [])
         return [answer.text, f"its last words: {self.last_words()}"]
 
@@ -250,7 +250,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             if simulated.is_simulated(place[0]):
                 return simulated.judged_by_row(self, library(), place, stem, parameters, unit)
             row = library().look_up(*place, stem, parameters, unit, self.sources(name))
-        except (references.ReferenceFault, LookupError, ValueError) as err:
+        except (references.ReferenceFault, ValueError) as err:
             raise SanityError(str(err)) from None
         return (row, within) if row and (within := library().thresholds(row)) else (None, None)
 

@@ -161,7 +161,7 @@ class Hpcc(PlacedCheck):
 
     def metrics_with(self, **in_cache):
         """Return metric -> unit."""
-        summary = {metric.key: 1.0 for metric in hpcc.METRICS.values()}
+        summary = {metric.name: 1.0 for metric in hpcc.METRICS.values()}
         found = hpcc.values(summary, self.np, peak=self.peak(), **in_cache)
         return {name: unit for name, (_, unit) in found.items()}
 

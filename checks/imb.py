@@ -60,7 +60,7 @@ class ImbMpi1(PlacedCheck):
     def set_options(self):
         """Ask for this one benchmark, at this one number of processes."""
         # Each one takes the same time where it is simulated.
-        repetitions = self.repetitions or (5 if self.simulated else self.row.repetitions)
+        repetitions = self.repetitions or (5 if self.simulated else imb.repetitions(self.benchmark))
         self.executable_opts = [self.benchmark, f"-npmin {self.np}", f"-iter {repetitions}"]
         if self.row.sized:
             low, _ = self.log2_sizes()
@@ -98,7 +98,7 @@ class ImbMpi1(PlacedCheck):
         """Return metric -> (value, unit) from the table of the output."""
         source = self.stdout.evaluate()
         output = imb.parse(self.output(), source)
-        table = output.only_table(self.benchmark, self.np, source)
+        table = output.only_table(self.benchmark, self.np)
         self.provenance["suite"] = f"IMB {output.version}"
         self.provenance["mpi_standard"] = output.mpi_standard
         for column in self.columns:
@@ -116,7 +116,7 @@ class ImbMpi1(PlacedCheck):
     def parameters(self):
         """Return what a reference of this case must agree with."""
         found = super().parameters()
-        if self.repetitions not in (0, self.row.repetitions):
+        if self.repetitions not in (0, imb.repetitions(self.benchmark)):
             found["repetitions"] = str(self.repetitions)
         return found
 

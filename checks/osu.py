@@ -150,7 +150,7 @@ class OsuBenchmark(PlacedCheck):
             self.verify()
         source = self.stdout.evaluate()
         output = osu.parse(self.output(), source, self.np)
-        table = output.only_table(self.benchmark, self.np, source)
+        table = output.only_table(self.benchmark, self.np)
         self.provenance["suite"] = f"OSU {output.version}"
         return self.named({row.size: row.values for row in table.rows})
 
@@ -162,7 +162,7 @@ class OsuBenchmark(PlacedCheck):
         """Fail the case unless the data of every message size were verified."""
         text = self.read_file(VALIDATION)
         output = osu.parse(text, VALIDATION, self.np)
-        table = output.only_table(self.benchmark, self.np, VALIDATION)
+        table = output.only_table(self.benchmark, self.np)
         verified = [row.size for row in table.rows if "validation" in table.columns]
         if verified != self.message_sizes():
             raise ValueError(

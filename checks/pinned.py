@@ -4,7 +4,7 @@ import reframe as rfm
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
-from acceptance.machine import PinFault, slurm_nodes
+from acceptance.machine import PlacementFault, slurm
 
 from .partitions import uses_slurm
 
@@ -20,9 +20,9 @@ class Pinned(rfm.RegressionTestPlugin):
     pinned = variable(str, value="", loggable=True)
 
     def pinned_nodes(self, part):
-        """Return the nodes that a partition is pinned to, none for any; raises PinFault."""
+        """Return the nodes that a partition is pinned to, none for any; raises PlacementFault."""
         partitions = [each.name for each in runtime.runtime().system.partitions]
-        return slurm_nodes.read_pins(self.pinned, partitions).get(part.name, ())
+        return slurm.read_pins(self.pinned, partitions).get(part.name, ())
 
     @run_before("run")
     def pin(self):
@@ -36,13 +36,13 @@ class Pinned(rfm.RegressionTestPlugin):
             if not nodes or hasattr(self, ".nid"):
                 return
             if not uses_slurm(part):
-                raise PinFault(f"pinned={self.pinned}: {part.name} is no partition of Slurm")
+                raise PlacementFault(f"pinned={self.pinned}: {part.name} is no partition of Slurm")
             if self.layout.nodes > len(nodes):
                 self.skip(
                     f"it takes {self.layout.nodes} nodes, and is pinned to {len(nodes)}: "
                     f"{', '.join(nodes)}"
                 )
-            chosen = slurm_nodes.nodes_of_case(nodes, self.layout.nodes, self.display_name)
-        except PinFault as err:
+            chosen = slurm.nodes_of_case(nodes, self.layout.nodes, self.display_name)
+        except PlacementFault as err:
             raise SanityError(str(err)) from None
         self.job.pin_nodes = chosen

@@ -116,10 +116,10 @@ class PlacedCheck(JudgedCheck, Pinned):
         self.place_options = []
         try:
             self.family = placement.family(part.launcher_type.registered_name, mpi)
-            launch = placement.place(self.family, self.layout)
+            options, told = placement.place(self.family, self.layout)
             variables = {
                 **self.needed_variables(),
-                **launch.variables,
+                **told,
                 **placement.pinned(mpi),
                 **placement.path(mpi, path, technology),
             }
@@ -135,9 +135,9 @@ class PlacedCheck(JudgedCheck, Pinned):
             variables["ACCEPTANCE_LINK_SCRIPT"] = str(link_report.SCRIPT)
             self.keep_files = [*self.keep_files, LINKS]
         self.env_vars.update(variables)
-        self.num_tasks_per_socket = launch.per_socket
+        self.num_tasks_per_socket = self.layout.per_socket if self.family == "srun" else None
         self.exports = placement.exported(self.family, (), variables)
-        self.place_options = [*launch.options, *self.exports]
+        self.place_options = [*options, *self.exports]
         self.job.launcher.options = [*self.place_options, *self.reporter()]
 
     def reporter(self):

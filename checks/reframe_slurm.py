@@ -2,7 +2,7 @@
 
 from reframe.core.schedulers import slurm
 
-from acceptance.machine import slurm_nodes
+from acceptance.machine.slurm import read_states, takes_jobs
 
 #: How Slurm begins to say that nodes are down or drained, or that jobs of a partition of higher
 #: priority wait for them: the first lasts until somebody fixes it, the second ends by itself.
@@ -78,8 +78,8 @@ def is_up(node):
 
     ReFrame has left out what is reserved, unless the partition names the reservation.
     """
-    states = slurm_nodes.read_states("+".join(getattr(node, "states", ["IDLE"])))
-    return slurm_nodes.takes_jobs(states, reserved="RESERVED" in states)
+    states = read_states("+".join(getattr(node, "states", ["IDLE"])))
+    return takes_jobs(states, reserved="RESERVED" in states)
 
 
 def end_preempted(completed):

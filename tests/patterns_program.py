@@ -86,7 +86,7 @@ def run(name, program, ranks, *options, **variables):
 
 def whole(text, ranks=0):
     """Return what `patterns all-pairs` has written; raise the fault where it is not complete."""
-    measured = all_pairs.read_so_far(text, ranks=ranks)
+    measured = all_pairs.Measured(text, ranks=ranks)
     if measured.fault:
         raise measured.fault
     return measured

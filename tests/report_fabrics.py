@@ -36,8 +36,9 @@ def pairs_text(matrix):
     for pair in sorted({pair for again in matrix.again.values() for pair in again}):
         alone = {field: float(f"{matrix.again.get(name, {}).get(pair, values[name][pair]):.9g}")
                  for name, field in fields.items()}  # fmt: skip
-        kind = "control" if pair in matrix.controls else "suspect"
-        lines.append({"type": kind, "sender": pair[0], "receiver": pair[1], **alone})
+        why = "control" if pair in matrix.controls else "suspect"
+        pair_of = {"because": why, "sender": pair[0], "receiver": pair[1]}
+        lines.append({"type": "again", **pair_of, **alone})
     return made_matrices.written(matrix.nodes, lines, len(shifts))
 
 

@@ -227,7 +227,7 @@ _FILE = re.compile(r"(?:[\w.-]+/)+[\w.-]+\.(?:py|sh|csv|yaml|yml|toml|md|j2|json
 #: What the examples make, and what runs leave.
 _MADE = (
     "mycluster", "halo", "site-checks/", "netgauge", "var/", "rules.d", "nodes/", "NAME", "here.py",
-    "systems/found", "verdict/firmware.py",
+    "systems/found",
 )  # fmt: skip
 
 
@@ -323,7 +323,7 @@ def test_each_page_that_a_message_or_a_comment_names_is_there():
 def test_every_module_and_folder_of_the_package_page_is_there():
     text = read(ROOT / "utils/README.md")
     named = set(re.findall(r"`((?:\w[\w-]*/)+|(?:[\w-]+/)*\w+\.py)`", text))
-    named -= {"data/history/", "cli/NAME.py", "utils/acceptance/verdict/firmware.py"}
+    named -= {"data/history/", "cli/NAME.py"}
     places = ROOT, PACKAGE, PACKAGE / "relations", PACKAGE / "cli"
     missing = [name for name in named if not any((place / name).exists() for place in places)]
     assert not [name for name in missing if not name.startswith("var/")]

@@ -20,7 +20,7 @@ from acceptance.machine.placement import HOST_FILE, PLATFORM_FILE
 from acceptance.nodes import culprits
 from acceptance.simulation import Injected, Platform, SimulatedRun, Tree, write
 from acceptance.suites import all_pairs
-from acceptance.suites.all_pairs import read_so_far
+from acceptance.suites.all_pairs import Measured
 from acceptance.suites.patterns import SOURCES
 from tests import needs
 from tests.places import ROOT
@@ -66,7 +66,7 @@ def run(folder, nodes, *command):
 
 def named(folder, nodes):
     """Return the places that the culprits of a matrix name."""
-    matrix = read_so_far((folder / MATRIX).read_text(), MATRIX, nodes).matrix
+    matrix = Measured((folder / MATRIX).read_text(), MATRIX, nodes).matrix
     return " ".join(e.subject for e in culprits.find(matrix) if e.fails) or "nothing"
 
 

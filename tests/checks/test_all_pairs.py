@@ -28,7 +28,7 @@ def text(slow="", names=FOUR, lost=False, inside=None):
     if inside is not None:
         rates = [50.0 if name == inside else 100.0 for name in names]
         values = {"latency_us": [0.4] * len(names), "bandwidth_MBps": rates, "both_MBps": rates}
-        records.append({"type": "inside", **values})
+        records.append({"type": "round", "number": 0, **values})
     for shift in rounds:
         failed, row = lost and shift == 1, {"type": "round", "number": shift}
         if failed:

@@ -154,12 +154,25 @@ def test_the_balance_of_this_machine_is_that_of_its_two_results(built):
 
 @pytest.fixture
 def fresh(site, built):
-    """A site that has built nothing yet; the index of the recipes, half a minute, is given."""
+    """A site that has built nothing yet; what Spack knows and considers of recipes is given."""
     site.environment |= built.environment
-    index = built.var / "spack/misc"
-    if index.is_dir():
-        shutil.copytree(index, site.var / "spack/misc")
+    for name in ("misc", "config"):
+        shutil.copytree(built.var / "spack" / name, site.var / "spack" / name)
     return site
+
+
+def test_what_tests_leave_out_of_consideration_changes_no_choice(imb_built, fresh):
+    shutil.rmtree(fresh.var / "spack/config")
+    chosen = fresh.var / f"spack/envs/local-imb-{externals.mpi_names()[0]}"
+    shutil.copytree(imb_built.site.var / chosen.relative_to(fresh.var), chosen)
+    lock = chosen / "spack.lock"
+    quick = json.loads(lock.read_text())
+    lock.unlink()
+    done = fresh.spack("-e", chosen, "concretize")
+    assert done.status == 0, done.errors
+    whole = json.loads(lock.read_text())
+    assert whole["roots"] == quick["roots"]
+    assert whole["concrete_specs"].keys() == quick["concrete_specs"].keys()
 
 
 def test_what_was_built_otherwise_is_skipped_unless_it_is_asked_for(fresh):
@@ -228,23 +241,68 @@ def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
     assert "intel-mpi-benchmarks@1999" in line
 
 
-def test_a_mirror_is_enough_for_another_machine(imb_built, fresh, tmp_path):
-    mpi = externals.mpi_names()[0]
-    mirror = tmp_path / "portable"
+@pytest.fixture(scope="session")
+def mirror(imb_built, tmp_path_factory):
+    """A mirror with the sources and the build of IMB."""
+    folder = tmp_path_factory.mktemp("mirror") / "portable"
     made = imb_built.site.acceptance(
-        "spack", "mirror", mirror, "--suite", "imb", SPACK_MIRROR=str(MIRROR)
+        "spack", "mirror", folder, "--suite", "imb", SPACK_MIRROR=str(MIRROR)
     )
     assert made.status == 0, made.errors
-    assert f"imb with {mpi}: sources and build cache" in made.output
-    fresh.environment["SPACK_MIRROR"] = str(mirror)
+    assert f"imb with {externals.mpi_names()[0]}: sources and build cache" in made.output
+    return folder
+
+
+@pytest.fixture
+def alike(imb_built, tmp_path):
+    """A machine with the same paths that has built nothing yet; what it has is set aside."""
+    site = imb_built.site
+    home, aside = site.var / "spack", tmp_path / "aside"
+    home.rename(aside)
+    try:
+        for name in ("misc", "config"):
+            shutil.copytree(aside / name, home / name)
+        yield Site(site.folder, dict(site.environment))
+    finally:
+        shutil.rmtree(home)
+        aside.rename(home)
+
+
+def test_a_mirror_is_enough_for_another_machine(mirror, alike):
+    """A build is of an MPI at its path: on machines where that is the same it is only copied."""
+    alike.environment["SPACK_MIRROR"] = str(mirror)
+    before = {*alike.var.glob("output/**/ImbBuild*/rfm_build.*")}
     done, (fixture, case) = run(
-        fresh, "imb", f"spack-{mpi}", "-n", "Barrier", "-S", "ImbMpi1.msglog=0:4"
-    )
+        alike, "imb", f"spack-{externals.mpi_names()[0]}",
+        "-n", "Barrier", "-S", "ImbMpi1.msglog=0:4",
+    )  # fmt: skip
     assert done.status == 0, done.output
     assert case.metrics
-    log = "".join(path.read_text() for path in fresh.var.glob("output/**/ImbBuild*/rfm_build.*"))
-    assert "from binary cache" in log or "Extracting" in log, log
     assert fixture.provenance["spec"] == "intel-mpi-benchmarks@2021.7"
+    logs = {*alike.var.glob("output/**/ImbBuild*/rfm_build.*")} - before
+    log = "".join(path.read_text() for path in logs)
+    assert "Extracting intel-mpi-benchmarks-2021.7" in log, log
+    assert "from source" not in log
+    assert not [*alike.var.glob("spack/sources/**/*.tar.gz")]
+
+
+def test_a_mirror_has_what_is_built_below_another_path(mirror, fresh):
+    """There the suite is built from its source; what it needs is copied, and moved."""
+    fresh.environment["SPACK_MIRROR"] = str(mirror)
+    mpi = externals.mpi_names()[0]
+    environment = fresh.folder / "env"
+    environment.mkdir()
+    shown = fresh.acceptance("spack", "env", "imb", mpi).output
+    (environment / "spack.yaml").write_text(shown)
+    done = fresh.spack("-e", environment, "install", "--only", "dependencies")
+    assert done.status == 0, done.errors
+    assert "Extracting gcc-runtime" in done.output
+    assert "from source" not in done.output
+    done = fresh.spack("-e", environment, "fetch")
+    assert done.status == 0, done.errors
+    assert "http" not in done.output
+    (source,) = fresh.var.glob("spack/sources/**/*.tar.gz")
+    assert source.read_bytes() == archive("acee02cc").read_bytes()
 
 
 def test_a_program_that_the_build_lacks_is_named(fresh, recorded):

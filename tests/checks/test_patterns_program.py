@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from acceptance.suites.patterns import Distance, Phase, Rate, Summary, parse
+from acceptance.suites.patterns import Distance, Phase, Plan, Rate, Summary, parse
 from tests import patterns_model as model
 from tests.patterns_program import MPIS, build, environment, run
 from tests.places import PATIENCE
@@ -136,9 +136,9 @@ def test_two_ranks_measure_with_each_mpi(folder, name):
     output = parse(done.stdout, pattern="simple-pairwise", ranks=2)
     words = {"openmpi": "Open MPI", "mpich": "MPICH", "intel-mpi": "Intel(R) MPI"}
     assert output.run.mpi.startswith(words[name])
-    assert output.plan.memory_B > 2 * 65536
+    assert output.head[Plan].memory_B > 2 * 65536
     # 2 sizes of 1 phase: 3 loops of 1 ms, and one for the calibration.
-    assert output.plan.expected_s == 0.008
+    assert output.head[Plan].expected_s == 0.008
 
 
 def test_the_averages_of_b_eff_follow_from_its_table(sanitized):

@@ -63,13 +63,13 @@ def mpi(request):
 
 def launch(pair, mpi, layout, folder, program=("hostname",), **how):
     """Launch a program through rank.sh as the checks do; return what the ranks said."""
-    asked = place(family("mpiexec", mpi), layout)
-    environment = {**asked.variables, **pair.variables(mpi, cores=layout.per_node, **how)}
+    asked, variables = place(family("mpiexec", mpi), layout)
+    environment = {**variables, **pair.variables(mpi, cores=layout.per_node, **how)}
     launcher = f"mpiexec.{mpi}"
     if mpi == "intel-mpi":
         launcher = WHEELS / "bin/mpiexec"
         environment |= {"I_MPI_ROOT": str(WHEELS), "LD_LIBRARY_PATH": str(WHEELS / "lib")}
-    options = exported(family("mpiexec", mpi), asked.options, asked.variables)
+    options = exported(family("mpiexec", mpi), asked, variables)
     for left in reversed(range(ATTEMPTS if mpi == "mpich" else 1)):
         try:
             done = subprocess.run(

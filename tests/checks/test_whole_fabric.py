@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from acceptance.campaigns.protocol import build
+from acceptance.campaigns import protocol
 from acceptance.core.paths import Workspace
-from acceptance.fabric import view
-from acceptance.verdict.case_findings import of_case
+from acceptance.fabric import seen, view
+from acceptance.verdict.cases import of_case
 from tests import ibsim
 from tests import stored as results
 from tests.conftest import Site
@@ -124,19 +124,19 @@ def test_an_acceptance_stores_the_first_fabric_and_keeps_an_accepted_one(nights,
     site.take_over(nights[0])
     case = nights[1][-1][2]
     measured = {"system": "made", "partition": "hdr", "provenance": case.provenance}
-    data = {"measured": [measured], "outcome": "accepted", "campaign": "accept-1",
-            "ended": "2026-11-22T19:00:00+00:00"}  # fmt: skip
+    data = {"measured": [measured]}
     workspace = replace(Workspace.of(), var=site.var, reference=site.folder / "reference")
     path = view.accepted.path_of(workspace.reference, "made")
     before = path.read_text()
-    (kept,) = build.accept_fabrics(data, workspace)
+    told = protocol.fabrics_of(data), workspace, "2026-11-22T19:00:00+00:00", "accept-1"
+    (kept,) = seen.accept_first(*told, refused="")
     assert "stays as it was accepted" in kept
     assert path.read_text() == before
     path.unlink()
-    (refused,) = build.accept_fabrics({**data, "outcome": "rejected"}, workspace)
+    (refused,) = seen.accept_first(*told, refused="rejected")
     assert "not stored as accepted: rejected" in refused
     assert not path.exists()
-    (stored,) = build.accept_fabrics(data, workspace)
+    (stored,) = seen.accept_first(*told, refused="")
     assert stored == f"fabric made is accepted: {path}"
     kept = view.accepted.read(path, view.AcceptedFabric).fabric
     assert view.accepted.checksum(kept) == case.provenance["fabric_sha256"]

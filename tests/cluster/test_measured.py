@@ -24,10 +24,10 @@ LARGE = ("-S", "ImbMpi1.repetitions=5")
 
 def submit(cluster, layout, folder, *program, feature="ten", **variables):
     """Run a program on nodes of a feature as the checks launch it; return its two outputs."""
-    asked = place(family("srun", ""), layout)
+    asked, told = place(family("srun", ""), layout)
     script = folder / "job.sh"
     lines = ["#!/bin/sh", *(f"export {name}={value}" for name, value in variables.items())]
-    options = exported("srun", asked.options, asked.variables)
+    options = exported("srun", asked, told)
     lines.append(" ".join(["srun", *options, "sh", str(RANK), *map(str, program)]))
     lines.append("echo $? > status.part && mv status.part status")
     script.write_text("\n".join(lines) + "\n")

@@ -38,9 +38,9 @@ def declared(name):
 def printed():
     """Return what systems.csv says: (system, partition) -> {column: text}, of the papers."""
     return {
-        (found.system, found.partition): found.facts
+        (found["system"], found["partition"]): found
         for found in library.load(REFERENCE).partitions.values()
-        if found.system in PAPERS
+        if found["system"] in PAPERS
     }
 
 

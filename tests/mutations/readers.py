@@ -96,7 +96,7 @@ def npb_reader(text: str) -> Reader:
     columns = [c for c in npb.METRICS if problem_class != "S" or c.stem != "time"]
 
     def read(text: str) -> Values:
-        result = npb.only_result(text, whole.name, problem_class, processes)
+        result = npb.only_result(text, whole.benchmark, problem_class, processes)
         found = {column.stem: (getattr(result, column.name), column.unit) for column in columns}
         return found | {"is judged": (float(result.seconds >= npb.TIMING_FLOOR), "")}
 

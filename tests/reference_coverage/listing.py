@@ -55,7 +55,7 @@ def list_cases(
     Raises ListingFault for a system that the configuration does not have, and for a check file that
     cannot be loaded.
     """
-    files = check_files.check_files([workspace.checks], recursive=False)
+    files = check_files([workspace.checks], recursive=False)
     checks = [path.stem for path in files if benchmark is None or _runs(path.stem, benchmark)]
 
     def cases_of_one(system: str) -> list[ListedCase]:

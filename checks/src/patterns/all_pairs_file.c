@@ -59,7 +59,8 @@ static void write_values(const struct leader *leader)
 void file_inside(const struct leader *leader, const int *to)
 {
     write_failed(leader, to);
-    record_begin(file, "inside");
+    record_begin(file, "round");
+    put_count("number", 0);
     write_values(leader);
 }
 
@@ -80,7 +81,8 @@ void file_round(const struct leader *leader, const int *to, int number)
 
 void file_again(const struct leader *leader, int sender, int receiver, bool control)
 {
-    record_begin(file, control ? "control" : "suspect");
+    record_begin(file, "again");
+    put_text("because", control ? "control" : "suspect");
     put_count("sender", sender);
     put_count("receiver", receiver);
     if (leader->why[sender])

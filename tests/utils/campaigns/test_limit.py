@@ -2,8 +2,9 @@
 
 import pytest
 
-from acceptance.campaigns.nodes import LimitFault, exclusion, limit, pinned
-from acceptance.machine import SlurmNode, slurm_nodes
+from acceptance.campaigns.nodes import exclusion, limit, pinned
+from acceptance.core.errors import Fault
+from acceptance.machine import SlurmNode, slurm
 
 
 def node(name, up=True):
@@ -14,14 +15,14 @@ KNOWN = {"fat": [node("node1"), node("node2", up=False)], "thin": [node("node3")
 
 
 @pytest.fixture(autouse=True)
-def slurm(monkeypatch):
+def scontrol(monkeypatch):
     """Expand lists as scontrol does."""
     lists = {
         "node[1-3]": "node1\nnode2\nnode3\n",
         "node[1-3],node9": "node1\nnode2\nnode3\nnode9\n",
     }
     monkeypatch.setattr(
-        slurm_nodes, "show", lambda _, text: lists.get(text, text.replace(",", "\n") + "\n")
+        slurm, "show", lambda _, text: lists.get(text, text.replace(",", "\n") + "\n")
     )
 
 
@@ -45,7 +46,7 @@ def test_a_list_of_slurm_is_that_of_each_partition():
     ],
 )
 def test_a_list_that_is_not_of_this_system_is_refused(listed, known, words):
-    with pytest.raises(LimitFault) as caught:
+    with pytest.raises(Fault) as caught:
         limit(listed, known)
     assert words in str(caught.value)
 

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from acceptance.campaigns import rotation
+from acceptance.campaigns import nodes as campaign_nodes
 from acceptance.campaigns import state as campaign
-from acceptance.machine import SlurmNode, slurm_nodes
+from acceptance.machine import SlurmNode, slurm
 
 START = datetime(2026, 11, 1, 22, 0, tzinfo=timezone.utc)
 SYSTEM = {"name": "made", "partitions": [{"name": "ten", "extras": {"nodes": 4}}]}
@@ -25,21 +25,22 @@ class Nights:
             for n in range(1, self.count + 1)
         ]
         earlier = campaign.readable(self.folder, "nightly-*")
-        return rotation.turns(SYSTEM, {"ten": known}, earlier).get("ten")
+        chosen, lines = campaign_nodes.turns(SYSTEM, {"ten": known}, earlier)
+        return chosen.get("ten"), *lines
 
     def measure(self, *down, done=True, kind="nightly"):
         """Have a night, and return the numbers of its nodes."""
-        turn = self.turn(*down)
+        names = self.turn(*down)[0]
         plan = [
             campaign.Step("links", (), ("-r",)),
-            campaign.Step("imb", (), (), pinned=slurm_nodes.write_pins({"ten": turn.nodes})),
+            campaign.Step("imb", (), (), pinned=slurm.write_pins({"ten": names})),
         ]
         now = START + timedelta(days=self.night)
         self.night += 1
         state = campaign.begin(self.folder, kind, {"system": "made"}, plan, now)
         state.steps[1].state = campaign.DONE if done else campaign.INTERRUPTED
         state.save()
-        return [int(name.removeprefix("node")) for name in turn.nodes]
+        return [int(name.removeprefix("node")) for name in names]
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_every_node_is_measured_within_the_stated_nights_and_sets_repeat(nights)
     partition = nights(12)
     sets = [partition.measure() for _ in range(6)]
     assert sets == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]] * 2
-    assert partition.turn().text == (
+    assert partition.turn()[1] == (
         "made:ten: benchmarks run on node1, node2, node3, node4; each of its 12 nodes is measured "
         "within 3 nights"
     )
@@ -85,14 +86,14 @@ def test_a_night_that_was_stopped_has_measured_nothing(nights):
 
 
 def test_too_few_nodes_that_are_up_are_left_to_slurm_and_said(nights):
-    turn = nights(8).turn(1, 2, 3, 4, 5)
-    assert turn.nodes == ()
-    assert "any nodes: only 3 of 8 nodes are up, fewer than 4" in turn.text
+    names, line = nights(8).turn(1, 2, 3, 4, 5)
+    assert names is None
+    assert "any nodes: only 3 of 8 nodes are up, fewer than 4" in line
 
 
 def test_a_partition_whose_benchmarks_use_all_nodes_has_no_turns(nights):
-    assert nights(4).turn() is None
-    assert rotation.turns(SYSTEM, {}, []) == {}
+    assert nights(4).turn() == (None,)
+    assert campaign_nodes.turns(SYSTEM, {}, []) == ({}, [])
 
 
 def test_nights_of_another_system_or_of_partitions_that_are_gone_do_not_count(nights, tmp_path):
@@ -107,4 +108,4 @@ def test_nights_of_another_system_or_of_partitions_that_are_gone_do_not_count(ni
 def test_a_partition_whose_number_of_nodes_is_refused_takes_no_turns():
     wrong = {"name": "made", "partitions": [{"name": "ten", "extras": {"nodes": "4"}}]}
     known = [SlurmNode(f"node{n}", "idle", "", up=True) for n in range(10)]
-    assert rotation.turns(wrong, {"ten": known}, ()) == {}
+    assert campaign_nodes.turns(wrong, {"ten": known}, ()) == ({}, [])

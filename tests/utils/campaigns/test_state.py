@@ -14,7 +14,6 @@ from types import SimpleNamespace
 import pytest
 
 from acceptance.campaigns import conclusion, nodes, runner, steps
-from acceptance.campaigns import lock as campaign_lock
 from acceptance.campaigns import state as campaign
 from acceptance.cli import campaigns as campaign_cli
 from acceptance.core.errors import Fault
@@ -46,7 +45,7 @@ def configuration(*features):
 def test_every_check_file_is_in_one_step_and_the_links_come_first():
     plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb", "patterns"))
     files = [Path(path) for step in plan for path in step.files]
-    assert sorted(files) == checkfiles.check_files([ROOT / "checks"], recursive=False)
+    assert sorted(files) == checkfiles([ROOT / "checks"], recursive=False)
     assert [step.name for step in plan[:2]] == ["links", "all_pairs"]
     assert plan[0].arguments[2:] == ("-r", "--mode=maintenance", "-x", "^AllPairs")
     assert all("--mode=nightly" in step.arguments for step in plan[1:])
@@ -345,8 +344,8 @@ def test_who_holds_the_lock_is_named(folder, changes, said):
     said = said.replace("<own>", str(os.getpid()))
     with (
         held_lock(folder, **changes),
-        pytest.raises(campaign_lock.Busy, match=re.escape(said)),
-        campaign_lock.locked(folder, "mine"),
+        pytest.raises(campaign.Busy, match=re.escape(said)),
+        campaign.locked(folder, "mine"),
     ):
         pass
 
@@ -359,8 +358,8 @@ def test_a_lock_that_does_not_say_who_holds_it_is_named(folder, text):
         lock.write(text)
         lock.flush()
         with (
-            pytest.raises(campaign_lock.Busy, match="lock is held by another"),
-            campaign_lock.locked(folder, "mine"),
+            pytest.raises(campaign.Busy, match="lock is held by another"),
+            campaign.locked(folder, "mine"),
         ):
             pass
 
@@ -369,9 +368,9 @@ def test_a_file_system_without_locks_is_named(folder, monkeypatch):
     def refuse(*_):
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
-    monkeypatch.setattr(campaign_lock.fcntl, "flock", refuse)
+    monkeypatch.setattr(campaign.fcntl, "flock", refuse)
     with pytest.raises(campaign.CampaignFault, match="cannot be locked: Function not impl"):  # noqa: SIM117
-        with campaign_lock.locked(folder, "mine"):
+        with campaign.locked(folder, "mine"):
             pass
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from acceptance.cli.output import painter
+from acceptance.cli.shared import painter
 from acceptance.rfm import configuration
 from acceptance.verdict import Status
 from tests import made

@@ -52,9 +52,9 @@ def system(name, **partitions):
 
 def test_every_partition_that_states_a_fabric_has_a_row(found, systems, library):
     configured = {system["name"] for system in systems}
-    papers = [part for part in library.partitions.values() if part.system in configured]
+    papers = {name for name in library.partitions if name.partition(":")[0] in configured}
     assert papers
-    assert found.keys() >= {part.fullname for part in papers}
+    assert found.keys() >= papers
 
 
 @pytest.mark.parametrize(

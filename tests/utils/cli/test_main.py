@@ -10,8 +10,8 @@ from itertools import chain
 
 import pytest
 
-from acceptance.cli.arguments import FORMS
 from acceptance.cli.main import TASKS, _parser, parse
+from acceptance.cli.shared import FORMS
 from acceptance.core.paths import ROOT, Workspace
 from tests.conftest import needs_wheels
 
@@ -68,6 +68,35 @@ def test_the_word_and_the_forms_of_a_format_are_the_same_everywhere():
     assert forms.pop(("fabric",)) == (*FORMS, "dot")
     assert {*forms.values()} == {FORMS}
     assert len(forms) == 11
+
+
+def test_suites_that_can_be_mirrored_are_those_of_the_clone_and_of_the_site(site, tmp_path):
+    own = tmp_path / "spack-envs/suites/gauge.yaml"
+    own.parent.mkdir(parents=True)
+    own.write_text("spack: {specs: [gauge]}\n")
+    words = ("spack", "mirror", tmp_path / "mirror", "--suite")
+    for name, said in (("gauges", "did you mean gauge?"), ("osuu", "did you mean osu?")):
+        done = site.acceptance(*words, name, ACCEPTANCE_SYSTEMS=str(tmp_path))
+        assert (done.status, done.output) == (2, "")
+        assert f"no suite '{name}'; there are gauge, hpcc, " in done.errors
+        assert said in done.errors
+
+
+def test_a_mirror_of_nothing_is_refused(site, tmp_path):
+    site.add_system("""
+        site_configuration = {
+            "systems": [{
+                "name": "bare", "hostnames": [".*"],
+                "partitions": [{"name": "here", "environs": []}],
+            }],
+            "environments": [],
+        }
+    """)
+    words = ("spack", "mirror", tmp_path / "mirror", "--suite", "osu", "--system", "bare")
+    done = site.acceptance(*words)
+    assert (done.status, done.output) == (2, "")
+    assert done.errors == "acceptance spack mirror: Spack builds none of osu for bare\n"
+    assert not (tmp_path / "mirror").exists()
 
 
 def test_version_has_the_commit(site):

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from acceptance.core.extras import ExtrasFault, PartitionExtras
-from acceptance.machine import Size, partition_size, size_of, slurm_nodes, stated_of
+from acceptance.machine import Size, partition_size, size_of, slurm, stated_of
 from acceptance.machine.partition_size import process_counts, usable_cores
 
 NODE = (
@@ -18,7 +18,7 @@ PROCESSOR = {"num_cpus": 16, "num_cpus_per_core": 2}
 
 
 @pytest.fixture
-def slurm(monkeypatch):
+def scontrol(monkeypatch):
     """Answer as scontrol does of six nodes, the last one smaller; return how often it is asked.
 
     Also returned are the largest job, and the states of nodes that are not idle.
@@ -37,36 +37,36 @@ def slurm(monkeypatch):
 
     most = ["UNLIMITED"]
     partition_size._of_slurm.cache_clear()
-    monkeypatch.setattr(slurm_nodes, "show", show)
+    monkeypatch.setattr(slurm, "show", show)
     yield asked, most, states
     partition_size._of_slurm.cache_clear()
 
 
-def test_slurm_is_asked_once_for_what_nobody_states(slurm):
-    asked, *_ = slurm
+def test_slurm_is_asked_once_for_what_nobody_states(scontrol):
+    asked, *_ = scontrol
     assert size_of(NOTHING, "squeue") == Size(4, 2, 900 * 2**20)
     assert size_of(PartitionExtras(cores=4), "squeue") == Size(4, 4, 900 * 2**20)
     assert asked.count("node") == 1
 
 
-def test_no_job_is_larger_than_a_partition_of_slurm_allows(slurm):
-    slurm[1][0] = "3"
+def test_no_job_is_larger_than_a_partition_of_slurm_allows(scontrol):
+    scontrol[1][0] = "3"
     assert size_of(NOTHING, "slurm", ["--partition=batch"]).nodes == 3
 
 
-def test_all_nodes_are_those_that_are_up_and_the_others_are_told(slurm):
+def test_all_nodes_are_those_that_are_up_and_the_others_are_told(scontrol):
     memory = 900 * 2**20
     assert size_of(EVERY, "squeue") == Size(6, 2, memory, there=6)
     partition_size._of_slurm.cache_clear()
-    slurm[2].update({5: "IDLE+DRAIN", 1: "ALLOCATED"})
+    scontrol[2].update({5: "IDLE+DRAIN", 1: "ALLOCATED"})
     told = "5 of 6 nodes are up; not: node5 is drained"
     assert size_of(EVERY, "slurm", [], PROCESSOR) == Size(5, 8, 1000 * 2**20, there=6, told=told)
     # Of any other partition a job may come to stand on nodes that are down now.
     assert size_of(NOTHING, "slurm") == Size(4, 2, memory)
 
 
-def test_no_job_takes_more_nodes_than_are_up_whatever_is_stated(slurm):
-    slurm[2].update({5: "IDLE+DRAIN", 1: "DOWN", 2: "DOWN"})
+def test_no_job_takes_more_nodes_than_are_up_whatever_is_stated(scontrol):
+    scontrol[2].update({5: "IDLE+DRAIN", 1: "DOWN", 2: "DOWN"})
     told = "3 of 6 nodes are up; not: node1 is down, node2 is down, node5 is drained"
     size = size_of(PartitionExtras(nodes=4), "squeue", [], PROCESSOR)
     assert (size.nodes, size.cores, size.there, size.told) == (3, 8, 4, told)
@@ -75,19 +75,19 @@ def test_no_job_takes_more_nodes_than_are_up_whatever_is_stated(slurm):
     assert (size.nodes, size.there, size.told) == (3, 0, "")
 
 
-def test_a_partition_that_states_more_nodes_than_slurm_has_says_so(slurm):
+def test_a_partition_that_states_more_nodes_than_slurm_has_says_so(scontrol):
     size = size_of(PartitionExtras(nodes=8), "slurm", [], PROCESSOR)
     assert (size.nodes, size.told) == (6, "it states 8 nodes, and Slurm has 6")
 
 
-def test_all_nodes_are_no_more_than_a_job_may_have(slurm):
-    slurm[1][0] = "3"
+def test_all_nodes_are_no_more_than_a_job_may_have(scontrol):
+    scontrol[1][0] = "3"
     size = size_of(EVERY, "slurm")
     assert (size.nodes, size.told) == (3, "a job may have 3 of 6 nodes (MaxNodes)")
 
 
-def test_of_a_partition_without_a_node_that_is_up_nobody_knows_the_size(slurm):
-    slurm[2].update(dict.fromkeys(range(6), "DOWN"))
+def test_of_a_partition_without_a_node_that_is_up_nobody_knows_the_size(scontrol):
+    scontrol[2].update(dict.fromkeys(range(6), "DOWN"))
     for stated in (EVERY, PartitionExtras(nodes=4)):
         size = size_of(stated, "slurm", [], PROCESSOR)
         assert size.unknown.startswith("none of its 6 nodes is up: node0 is down, ")
@@ -107,9 +107,9 @@ def silent(monkeypatch):
     """Let no controller answer."""
 
     def show(*_):
-        raise slurm_nodes.SlurmFault("no controller")
+        raise slurm.SlurmFault("no controller")
 
-    monkeypatch.setattr(slurm_nodes, "show", show)
+    monkeypatch.setattr(slurm, "show", show)
     partition_size._of_slurm.cache_clear()
     yield
     partition_size._of_slurm.cache_clear()

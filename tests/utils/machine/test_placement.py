@@ -72,20 +72,18 @@ needs_two_cores = requires_cores(2)
     ],
 )
 def test_each_cell_of_the_table(launcher, layout, options):
-    assert " ".join(place(launcher, layout).options) == options
+    assert " ".join(place(launcher, layout)[0]) == options
 
 
 def test_what_is_told_by_other_means_than_options():
-    assert [place("srun", layout).per_socket for layout in (INTRA, SOCKET, SOCKETS, NODES)] == [
+    assert [layout.per_socket for layout in (INTRA, SOCKET, SOCKETS, NODES)] == [
         None, None, 3, None,
     ]  # fmt: skip
-    orders = [
-        place("intel-mpi", layout).variables["I_MPI_PIN_ORDER"] for layout in (SOCKET, SOCKETS)
-    ]
+    orders = [place("intel-mpi", layout)[1]["I_MPI_PIN_ORDER"] for layout in (SOCKET, SOCKETS)]
     assert orders == ["compact", "spread"]
-    told = place("intel-mpi", NODES).variables
+    told = place("intel-mpi", NODES)[1]
     assert told["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] == "0"
-    assert "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT" not in place("intel-mpi", INTRA).variables
+    assert "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT" not in place("intel-mpi", INTRA)[1]
 
 
 def test_the_table_has_no_empty_cell():
@@ -262,11 +260,11 @@ def test_real_ranks_stand_where_they_were_put(mpi):
         launcher = own(mpi)
     for placement in ("intra-node", "intra-socket"):
         layout = Layout(2, 2, placement)
-        asked = place(family("mpiexec", mpi), layout)
+        asked, variables = place(family("mpiexec", mpi), layout)
         done = launch(
-            [launcher, "-n", "2", *asked.options],
+            [launcher, "-n", "2", *asked],
             ["sh", str(RANK), "sh", "-c", "echo ran"],
-            {**environment, **asked.variables},
+            {**environment, **variables},
         )
         assert done.stdout.split() == ["ran", "ran"]
         assert misplaced(read_ranks(done.stderr), layout) == []
@@ -288,7 +286,7 @@ def test_real_ranks_stand_where_they_were_put(mpi):
 def test_open_mpi_maps_a_node_of_two_sockets_like_this(layout, cores):
     done = subprocess.run(
         [own("openmpi"), "-n", str(layout.processes), "--host", "localhost:8", "--do-not-launch",
-         "--display-map", *place("openmpi", layout).options, "true"],
+         "--display-map", *place("openmpi", layout)[0], "true"],
         capture_output=True, text=True, timeout=PATIENCE,
         env={**os.environ, **AS_ROOT, **TWO_SOCKETS},
     )  # fmt: skip
@@ -302,7 +300,7 @@ def test_open_mpi_maps_a_node_of_two_sockets_like_this(layout, cores):
 )
 def test_hydra_maps_a_node_of_two_sockets_like_this(layout, cores):
     done = launch(
-        [own("mpich"), "-n", str(layout.processes), *place("hydra", layout).options],
+        [own("mpich"), "-n", str(layout.processes), *place("hydra", layout)[0]],
         ["true"],
         {**TWO_SOCKETS, "HYDRA_TOPO_DEBUG": "1"},
     )

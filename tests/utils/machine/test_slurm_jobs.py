@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.core.findings import Finding
-from acceptance.machine import last_words, slurm_jobs
+from acceptance.machine import last_words, slurm
 from tests.needs import skip_for, why_no_mpi
 from tests.patterns_program import MPIS, environment
 from tests.places import PATIENCE
@@ -56,7 +56,7 @@ SHOWN = (
     ],
 )
 def test_what_slurmstepd_writes_to_the_standard_error(errors, kind, said):
-    assert slurm_jobs.cut_short(errors) == (Finding(kind, said) if said else None)
+    assert slurm.cut_short(errors) == (Finding(kind, said) if said else None)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_slurmstepd_writes_to_the_standard_error(errors, kind, said):
     ],
 )
 def test_what_the_scheduler_says(state, kind, said):
-    assert slurm_jobs.cut_short("", state) == (Finding(kind, said) if said else None)
+    assert slurm.cut_short("", state) == (Finding(kind, said) if said else None)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_the_scheduler_says(state, kind, said):
 )
 def test_what_scontrol_shows_of_a_job(text, kind, said, monkeypatch, tmp_path):
     command(monkeypatch, tmp_path, "scontrol", f"echo '{text}'")
-    assert slurm_jobs.ask("5") == Finding(kind, f"of job 5 Slurm says: {said}")
+    assert slurm.ask("5") == Finding(kind, f"of job 5 Slurm says: {said}")
 
 
 def command(monkeypatch, folder, name, text):
@@ -109,31 +109,29 @@ def command(monkeypatch, folder, name, text):
 def test_a_controller_that_does_not_answer_is_told(monkeypatch, tmp_path):
     said = "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
     command(monkeypatch, tmp_path, "scontrol", f"echo '{said}' >&2; exit 1")
-    assert slurm_jobs.ask("12").text == f"Slurm cannot be asked about job 12: {said}"
+    assert slurm.ask("12").text == f"Slurm cannot be asked about job 12: {said}"
     monkeypatch.setenv("PATH", "")
-    assert "No such file" in slurm_jobs.ask("5").text
-    assert "No such file" in slurm_jobs.controller_fault()
+    assert "No such file" in slurm.ask("5").text
+    assert "No such file" in slurm.controller_fault()
 
 
 def test_accounts_that_are_not_kept_are_told(monkeypatch, tmp_path):
     command(
         monkeypatch, tmp_path, "sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1"
     )
-    assert slurm_jobs.accounting_fault() == "Slurm accounting storage is disabled"
+    assert slurm.accounting_fault() == "Slurm accounting storage is disabled"
     command(monkeypatch, tmp_path, "sacct", "exit 0")
-    assert slurm_jobs.accounting_fault() == ""
+    assert slurm.accounting_fault() == ""
     command(monkeypatch, tmp_path, "sacct", "exit 3")
-    assert slurm_jobs.accounting_fault() == "sacct ends with status 3"
+    assert slurm.accounting_fault() == "sacct ends with status 3"
 
 
 def test_a_run_that_ended_for_want_of_sacct_is_known():
-    assert slurm_jobs.lacks_accounting(
+    assert slurm.lacks_accounting(
         "run session stopped: spawned process error: command 'sacct -S 2026-11-21 -P -j 15 -o "
         "jobid,state,exitcode,end,nodelist' failed with exit code 1:"
     )
-    assert not slurm_jobs.lacks_accounting(
-        "run session stopped: force exit error: received signal 15"
-    )
+    assert not slurm.lacks_accounting("run session stopped: force exit error: received signal 15")
 
 
 SOURCE = Path(__file__).with_name("ends.c")

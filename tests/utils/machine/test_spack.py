@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import yaml
 
+from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT
 from acceptance.machine import (
     Spack,
-    SpackFault,
     clone_spack,
     complaint,
     compose_environment,
@@ -91,7 +91,7 @@ def compose_on_local(fake):
 
 def test_a_mirror_that_is_not_there_is_named(fake, monkeypatch):
     monkeypatch.setenv("SPACK_MIRROR", "/nowhere")
-    with pytest.raises(SpackFault, match="SPACK_MIRROR=/nowhere: no such folder"):
+    with pytest.raises(Fault, match="SPACK_MIRROR=/nowhere: no such folder"):
         compose_on_local(fake)
 
 
@@ -111,7 +111,7 @@ def test_checksums_are_never_turned_off(fake):
     ],
 )
 def test_a_missing_part_is_named(fake, suite, system, mpi, words):
-    with pytest.raises(SpackFault, match=words):
+    with pytest.raises(Fault, match=words):
         compose_environment(suite, system, mpi, fake)
 
 
@@ -201,7 +201,7 @@ def test_a_lock_tells_what_was_built():
 
 @pytest.mark.parametrize("lock", ["", "{}", "[]", '{"roots": [], "concrete_specs": {}}'])
 def test_a_lock_of_another_form_is_refused(lock):
-    with pytest.raises(SpackFault, match=r"spack\.lock: not of a form"):
+    with pytest.raises(Fault, match=r"spack\.lock: not of a form"):
         read_lock(lock, IDENTITY)
 
 
@@ -275,7 +275,7 @@ def test_a_spack_that_reaches_no_source_is_told(fake, monkeypatch):
 
 def test_make_spack_without_a_network_says_so_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr(spack, "GITHUB", "file:///nowhere/")
-    with pytest.raises(SpackFault, match="cannot clone file:///nowhere") as caught:
+    with pytest.raises(Fault, match="cannot clone file:///nowhere") as caught:
         clone_spack(tmp_path)
     assert "\n" not in str(caught.value)
     assert "No internet" in str(caught.value)

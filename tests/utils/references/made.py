@@ -3,8 +3,8 @@
 import pytest
 
 from acceptance.references import ReferenceFault, load
-from acceptance.references.csv_rows import SYSTEM_COLUMNS
 from acceptance.references.records import CLAIM_COLUMNS, VALUE_COLUMNS
+from acceptance.references.rows import SYSTEM_COLUMNS
 
 VALUES = ",".join(VALUE_COLUMNS)
 CLAIMS = ",".join(CLAIM_COLUMNS)

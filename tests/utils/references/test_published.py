@@ -8,8 +8,8 @@ import pytest
 
 from acceptance.core.paths import ROOT
 from acceptance.references import PARAMETERS, RELATIONS, load, tables, write_parameters
-from acceptance.references.csv_rows import SYSTEM_COLUMNS
 from acceptance.references.records import CLAIM_COLUMNS, VALUE_COLUMNS, read_parameters
+from acceptance.references.rows import SYSTEM_COLUMNS
 from acceptance.suites import SUITES, check_of, has_check
 
 REFERENCE = ROOT / "reference"
@@ -46,7 +46,7 @@ def test_no_row_is_lost(published):
     assert set(published.papers) == set(PAPERS)
     loaded = [tables.fields(row) for row in published.values]
     assert loaded == [row for rows in PAPERS.values() for row in rows]
-    assert [partition.facts for partition in published.partitions.values()] == SYSTEMS
+    assert [*published.partitions.values()] == SYSTEMS
     columns = ("paper", "where", "benchmark", "metric", "relation", "unit", "printed", "note")
     assert [[getattr(claim, name) for name in columns] for claim in published.claims] == [
         [row[name] for name in columns] for row in CLAIMS

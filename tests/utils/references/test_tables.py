@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.references import ReferenceFault, load, tables
-from acceptance.references.csv_rows import VALUE_COLUMNS
+from acceptance.references.records import VALUE_COLUMNS
 from tests.utils.references.test_published import PAPERS, REFERENCE
 
 

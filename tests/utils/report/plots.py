@@ -1,12 +1,12 @@
 """Plots made for tests: of each form one, with hostile names, gaps and simulated numbers."""
 
-from acceptance.report.matrices import LAYOUT, heat_map
-from acceptance.report.plot_model import Axis, Form, Mark, Origin, Plot, Sample, Scale, Trace
+from acceptance.report.pages.pairs import LAYOUT, heat_map
+from acceptance.report.plot_model import Axis, Mark, Plot, Sample, Trace
 
 SIZES = (0.0, 1.0, 4.0, 1024.0, 65536.0, 1048576.0)
 HOSTILE = '</script><img src=x onerror="document.title=1"> %{x} & \u2028 \'=1+1'
-MESSAGE = Axis("Message size", "B", Scale.LOG)
-LATENCY = Axis("Latency", "us", Scale.LOG)
+MESSAGE = Axis("Message size", "B", "log")
+LATENCY = Axis("Latency", "us", "log")
 
 
 def curve(name, factor=1.0, note="", linked=False, **fields):
@@ -30,10 +30,10 @@ def curves(*, simulated=False, plot="latency", **fields):
     traces = (
         measured(group="inter-node", simulated=simulated),
         measured(HOSTILE, factor=2.0, group="hostile"),
-        Trace("nights", band, Origin.PAST, Form.BAND, group="inter-node"),
-        curve("koop2008", 1.1, "koop2008, Fig. 4(a)", origin=Origin.PUBLISHED),
-        curve("baseline", 1.2, origin=Origin.BASELINE),
-        Trace("limit", [Sample(size, 0.3 + size / 2000) for size in SIZES[1:]], Origin.LIMIT),
+        Trace("nights", band, "earlier sessions", "band", group="inter-node"),
+        curve("koop2008", 1.1, "koop2008, Fig. 4(a)", origin="published"),
+        curve("baseline", 1.2, origin="baseline"),
+        Trace("limit", [Sample(size, 0.3 + size / 2000) for size in SIZES[1:]], "physical limit"),
     )
     return Plot(plot, "Latency", "Time of a message.", MESSAGE, LATENCY, traces, **fields)
 
@@ -42,10 +42,10 @@ def bars(plot="npb"):
     """Return bars of two systems, with a line at 1."""
     names = ("BT", "CG", "EP")
     traces = (
-        Trace("SDR", [Sample(name, 1.0) for name in names], form=Form.BAR),
-        Trace("DDR", [*map(Sample, names, (0.8, None, 0.95))], Origin.PUBLISHED, Form.BAR),
+        Trace("SDR", [Sample(name, 1.0) for name in names], form="bar"),
+        Trace("DDR", [*map(Sample, names, (0.8, None, 0.95))], "published", "bar"),
     )
-    x = Axis("Benchmark", scale=Scale.CATEGORY)
+    x = Axis("Benchmark", scale="category")
     marks = (Mark("one", "as fast as SDR", y=1.0),)
     return Plot(plot, "NPB", "Times.", x, Axis("Time over SDR"), traces, marks)
 
@@ -54,10 +54,10 @@ def polar(plot="kiviat"):
     """Return a Kiviat diagram of two systems."""
     names = ("G-HPL", "PTRANS", "FFTE", "STREAM")
     traces = tuple(
-        Trace(name, [*map(Sample, names, (1.0, 0.5, 0.7, level))], form=Form.POLAR)
+        Trace(name, [*map(Sample, names, (1.0, 0.5, 0.7, level))], form="polar")
         for name, level in (("one", 0.2), ("two", 0.9))
     )
-    x = Axis("Ratio", scale=Scale.CATEGORY)
+    x = Axis("Ratio", scale="category")
     return Plot(plot, "HPCC", "Ratios.", x, Axis("Share of the best"), traces)
 
 
@@ -72,10 +72,10 @@ def cells(plot="pairs"):
         for column, value in zip(names, values, strict=True)
     ]  # fmt: skip
     drawn = heat_map(samples, "Bandwidth (MB/s)", 700, 910)
-    trace = Trace("bandwidth", samples, form=Form.POINTS, drawn=drawn)
-    axis = Axis("from", scale=Scale.CATEGORY)
+    trace = Trace("bandwidth", samples, form="points", drawn=drawn)
+    axis = Axis("from", scale="category")
     marks = (Mark("culprit", "n3", y=2.0), Mark("leaf", "leaf 2", x=2.0), Mark("leaf", "", y=2.0))
-    other = Axis("to", scale=Scale.CATEGORY)
+    other = Axis("to", scale="category")
     return Plot(plot, "Pairs", "All.", axis, other, (trace,), marks,
                 z=Axis("Bandwidth", "MB/s"), layout=LAYOUT)  # fmt: skip
 
@@ -84,5 +84,5 @@ def nights(plot="history", count=50, **fields):
     """Return a series of nights, with a change in it."""
     samples = [Sample(float(night), 2.0 + (night > count // 2)) for night in range(count)]
     axes = Axis("Night"), Axis("Latency", "us")
-    points = Trace("latency_8", samples, form=Form.POINTS)
+    points = Trace("latency_8", samples, form="points")
     return Plot(plot, "History", "Nights.", *axes, (points,), **fields)

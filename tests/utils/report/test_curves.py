@@ -7,11 +7,10 @@ from msgspec import structs
 
 from acceptance.core.words import UNITS
 from acceptance.fabric import bandwidth_shares, latency_floor, limit
-from acceptance.report import curve_traces, plot_model
+from acceptance.report import plot_model
 from acceptance.report.pages import curves, hpcc, npb
-from acceptance.report.plot_model import Form, Origin
-from acceptance.report.rendering import Renderer
 from acceptance.report.results import results
+from acceptance.report.site import html as site_html
 from tests.made import Database
 from tests.report_data import HOSTILE, source, workspace
 from tests.utils.report import made_curves
@@ -36,7 +35,7 @@ def plots(page):
 
 
 def of(plot, origin):
-    return [trace for trace in plot.traces if trace.origin is origin]
+    return [trace for trace in plot.traces if trace.origin == origin]
 
 
 @pytest.fixture
@@ -49,11 +48,11 @@ def test_each_family_of_a_partition_has_a_plot(qdr):
         "latency", "bandwidth", "bandwidth-both", "latency-pairs", "bandwidth-pairs",
         "collective-allreduce", "cbr.bw",
     ]  # fmt: skip
-    assert {(plot.x.scale.value, plot.y.scale.value) for plot in qdr.values()} == {("log", "log")}
+    assert {(plot.x.scale, plot.y.scale) for plot in qdr.values()} == {("log", "log")}
 
 
 def test_results_are_those_of_the_newest_session_and_can_be_followed(qdr):
-    (between, inside) = of(qdr["latency"], Origin.MEASURED)
+    (between, inside) = of(qdr["latency"], "measured")
     assert between.name == "osu.latency, inter-node, spack-openmpi"
     assert inside.name == "osu.latency, intra-socket, spack-openmpi"
     night = next(
@@ -79,8 +78,8 @@ def test_what_judged_a_number_is_said(made):
 
 
 def test_earlier_sessions_are_a_band_from_the_smallest_to_the_largest(qdr):
-    band = of(qdr["latency"], Origin.PAST)[0]
-    assert band.form is Form.BAND
+    band = of(qdr["latency"], "earlier sessions")[0]
+    assert band.form == "band"
     cases = [
         next(case for case in made_curves.night(number)
              if (case.partition, case.benchmark) == ("qdr-pcie2", "osu.latency"))
@@ -93,21 +92,21 @@ def test_earlier_sessions_are_a_band_from_the_smallest_to_the_largest(qdr):
 
 
 def test_papers_stand_beside_with_their_place(qdr):
-    (point,) = of(qdr["latency"], Origin.PUBLISHED)
+    (point,) = of(qdr["latency"], "published")
     assert (point.x, point.y) == ((1.0,), (1.06,))
     assert point.samples[0].note == "published koop2008, Section 5.1"
-    (peak,) = of(qdr["bandwidth-both"], Origin.PUBLISHED)
+    (peak,) = of(qdr["bandwidth-both"], "published")
     assert peak.y == (5023.0, 5023.0)
 
 
 def test_limits_are_those_of_the_judges(made, qdr):
     (facts,) = (each.facts for each in made.places if each.name == "koop2008:qdr-pcie2")
-    (one_way,) = of(qdr["bandwidth"], Origin.LIMIT)
+    (one_way,) = of(qdr["bandwidth"], "physical limit")
     assert {*one_way.y} == {limit(facts).bandwidth}
-    (both,) = of(qdr["bandwidth-both"], Origin.LIMIT)
+    (both,) = of(qdr["bandwidth-both"], "physical limit")
     assert both.y[0] == 2 * one_way.y[0]
     assert limit(facts).least.formula in qdr["bandwidth"].caption
-    (floor,) = of(qdr["latency"], Origin.LIMIT)
+    (floor,) = of(qdr["latency"], "physical limit")
     assert floor.y == tuple(latency_floor(facts, int(size)) for size in floor.x)
     assert "no limit is known of this quantity" in qdr["collective-allreduce"].caption
     assert {*bandwidth_shares.UNITS} < {*UNITS}
@@ -118,7 +117,7 @@ def test_without_facts_no_limit_is_drawn_and_the_caption_says_why(tmp_path):
     made_curves.nights(workspace(tmp_path).results, 1, **fields)
     (page,) = curves.pages(source(tmp_path, system="nowhere"))
     plot = plots(page)["bandwidth"]
-    assert not of(plot, Origin.LIMIT)
+    assert not of(plot, "physical limit")
     assert (
         "no physical limit is known: not compared: the partition states no fabric" in plot.caption
     )
@@ -128,10 +127,10 @@ def test_without_facts_no_limit_is_drawn_and_the_caption_says_why(tmp_path):
 
 def test_partitions_of_a_system_stand_over_each_other_the_slowest_first(pages):
     plot = plots(pages["curves/all--koop2008.html"])["bandwidth"]
-    groups = [trace.group for trace in of(plot, Origin.MEASURED)]
+    groups = [trace.group for trace in of(plot, "measured")]
     assert groups == ["sdr-pcie1", "ddr-pcie1", "ddr-pcie2", "qdr-pcie2"]
-    assert {trace.group for trace in of(plot, Origin.LIMIT)} == {*groups}
-    assert all("intra" not in trace.name for trace in of(plot, Origin.MEASURED))
+    assert {trace.group for trace in of(plot, "physical limit")} == {*groups}
+    assert all("intra" not in trace.name for trace in of(plot, "measured"))
 
 
 @pytest.mark.parametrize("module", [curves, npb])
@@ -165,7 +164,7 @@ def test_a_case_that_failed_since_is_told(tmp_path):
     ((text, link),) = page.context["failures"]
     assert cases[0].name in text
     assert link.startswith("sessions/00000001")
-    drawn = of(plots(page)["latency"], Origin.MEASURED)[0]
+    drawn = of(plots(page)["latency"], "measured")[0]
     assert "session 00000000" in drawn.samples[0].note
 
 
@@ -176,13 +175,13 @@ def test_a_simulated_system_is_marked_and_has_the_papers_of_the_real_one(tmp_pat
     (page,) = curves.pages(source(tmp_path, system="simulated-koop2008"))
     assert page.simulated
     assert all(plot.simulated for plot in page.plots)
-    assert of(plots(page)["latency"], Origin.PUBLISHED)
+    assert of(plots(page)["latency"], "published")
 
 
 def test_a_report_without_sessions_says_what_would_fill_the_page(tmp_path):
     Database(workspace(tmp_path).results)
     (page,) = curves.pages(source(tmp_path))
-    assert "measures some" in Renderer([], "now").html(page)
+    assert "measures some" in site_html(page)
     assert not page.plots
 
 
@@ -229,7 +228,7 @@ def test_a_baseline_is_drawn_with_the_session_that_it_is_of(made):
         sweep for each in results(made) if each.place.partition == "qdr-pcie2"
         for sweep in each.sweeps.values() if sweep.benchmark == "osu.latency"
     ]  # fmt: skip
-    found = {sweep.keys["placement"]: [*curve_traces.baseline(library, sweep, "own")]
+    found = {sweep.keys["placement"]: [*curves.baseline(library, sweep, "own")]
              for sweep in sweeps}  # fmt: skip
     assert not found["intra-socket"]
     (between,) = found["inter-node"]

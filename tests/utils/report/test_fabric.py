@@ -8,9 +8,9 @@ import pytest
 
 from acceptance.fabric import view
 from acceptance.report import addresses
-from acceptance.report.fabric_drawing import NODES, SWITCHES, Tree, Trouble, marked, rows_of
 from acceptance.report.pages import fabric
-from acceptance.report.rendering import Renderer
+from acceptance.report.pages.fabric import NODES, SWITCHES, Tree, Trouble, marked, rows_of
+from acceptance.report.site import html as site_html
 from tests import report_data, report_fabrics
 from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
 from tests.ibsim import fat_tree, topology_of
@@ -146,7 +146,7 @@ def test_a_thousand_nodes_are_each_in_the_drawing(tmp_path):
     (plot,) = made.plots
     (nodes,) = [trace for trace in plot.traces if trace.name == NODES]
     assert len({*zip(nodes.drawn[0]["x"], nodes.drawn[0]["y"], strict=True)}) == 1024
-    assert len(Renderer([], "now").html(made)) < 1e6
+    assert len(site_html(made)) < 1e6
 
 
 def test_what_it_can_carry_is_that_of_the_links_that_are_there(tmp_path):
@@ -178,14 +178,14 @@ def test_a_look_that_failed_is_not_good(tmp_path):
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
     assert "The newest look at this fabric failed" in made.context["summary"]
     assert "Nothing deviates" not in made.context["summary"]
-    assert made.context["summary"] in Renderer([], "now").html(made)
+    assert made.context["summary"] in site_html(made)
 
 
 def test_never_accepted_and_read_again_are_said(tmp_path):
     source = source_of(tmp_path, accepted=False)
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
     assert made.context["read"].accepted is None
-    assert "Never accepted" in Renderer([], "now").html(made)
+    assert "Never accepted" in site_html(made)
     lines = view.errors.state_path(source.workspace.var, "made")
     lines.write_text(lines.read_text().replace("4x EDR", "4x HDR"))
     made = next(one for one in fabric.pages(replace(source)) if one.path == PAGE)

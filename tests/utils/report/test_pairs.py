@@ -7,9 +7,9 @@ import pytest
 
 from acceptance.nodes.culprits import Culprit
 from acceptance.report import addresses, figures
-from acceptance.report.matrices import MOST, Pairs
 from acceptance.report.pages import pairs
-from acceptance.report.rendering import Renderer
+from acceptance.report.pages.pairs import MOST, Pairs
+from acceptance.report.site import html as site_html
 from tests import made_matrices, report_data, report_fabrics
 from tests.browser import axe, browser, fits, open_page, page  # noqa: F401
 from tests.made import Case, Database
@@ -155,7 +155,7 @@ def test_what_is_not_there_is_said(tmp_path):
     assert "there is no value of each pair any more" in told.context["faults"][0]
     assert told.context["culprits"]
     assert not told.plots
-    html = Renderer([], "now").html(index)
+    html = site_html(index)
     assert html.count("never measured") == 1
     assert html.index("never measured") > html.index("made:other")
     assert told.context["summary"].startswith("1 culprit: ")

@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 
 from acceptance.report import figures, plot_model, site, write
 from acceptance.report.plot_model import Page
-from acceptance.report.rendering import STATIC, Renderer
 from tests.browser import PHONE, Watched, axe, browser, new_page, open_page, overflow
 from tests.made import Case, Database
 from tests.report_data import source, workspace
@@ -28,10 +27,10 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     context = {"text": "", "links": (), "failures": (), "sections": [("All", [p.id for p in MADE])]}
     made = Page(PAGE, "Plots", "curves.html.j2", "Curves", context, MADE)
-    files = {PAGE: Renderer([], "now").html(made)}
+    files = {PAGE: site.html(made)}
     for plot in MADE:
         files |= dict(figures.files(plot, PAGE))
-    for path in (*STATIC.iterdir(), site.library()):
+    for path in (*site.STATIC.iterdir(), site.library()):
         files[f"static/{path.name}"] = path.read_text()
     for address, text in files.items():
         (folder / address).parent.mkdir(parents=True, exist_ok=True)
@@ -217,7 +216,7 @@ def test_of_a_run_the_bandwidth_of_pingpong_is_found_with_its_numbers(browser, t
 
 def colours(scheme):
     """Return the colours of traces and the ground of a theme, as `plot.css` states them."""
-    text = (STATIC / "plot.css").read_text()
+    text = (site.STATIC / "plot.css").read_text()
     blocks = text.split("prefers-color-scheme: dark")
     return dict(re.findall(r"--plot-([a-z0-9-]+): (#[0-9a-f]{6})", blocks[scheme == "dark"]))
 

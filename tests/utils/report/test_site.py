@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from acceptance.core.errors import Fault
 from acceptance.report import site as sites
 from acceptance.report import write
-from acceptance.report.site import ReportFault
 from tests import report_data
 from tests.browser import DESK, PHONE, axe, browser, open_page, overflow, page  # noqa: F401
 
@@ -25,8 +25,10 @@ def test_what_stood_there_is_replaced(source, tmp_path):
     folder = tmp_path / "report"
     write(source, folder)
     (folder / "static/report.css").write_text("old")
-    written = write(source, folder)
-    assert written.index == folder / "index.html"
+    index, pages, size = write(source, folder)
+    assert index == folder / "index.html"
+    assert pages == len([*folder.rglob("*.html")])
+    assert size == sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     assert (folder / "static/report.css").read_text() != "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == [".report.lock", "report"]
 
@@ -35,7 +37,7 @@ def test_what_stood_there_is_replaced(source, tmp_path):
 def test_a_folder_of_something_else_is_refused_and_stays(source, tmp_path, name):
     (tmp_path / "report").mkdir()
     (tmp_path / "report" / name).write_text("[]")
-    with pytest.raises(ReportFault, match="holds something that is no report"):
+    with pytest.raises(Fault, match="holds something that is no report"):
         write(source, tmp_path / "report")
     assert (tmp_path / "report" / name).read_text() == "[]"
 
@@ -43,7 +45,7 @@ def test_a_folder_of_something_else_is_refused_and_stays(source, tmp_path, name)
 def test_a_report_that_somebody_put_a_file_into_is_refused(source, tmp_path):
     write(source, tmp_path / "report")
     (tmp_path / "report/notes.txt").write_text("mine")
-    with pytest.raises(ReportFault, match=r"holds notes\.txt, which is not of the report"):
+    with pytest.raises(Fault, match=r"holds notes\.txt, which is not of the report"):
         write(source, tmp_path / "report")
     assert (tmp_path / "report/notes.txt").read_text() == "mine"
 

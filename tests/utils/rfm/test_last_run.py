@@ -11,7 +11,7 @@ import pytest
 
 from acceptance.core import machine
 from acceptance.rfm import marks
-from acceptance.rfm.command_line import runs_checks
+from acceptance.rfm.marks import runs_checks
 from tests.campaigns import Held
 from tests.conftest import ROOT, Site
 

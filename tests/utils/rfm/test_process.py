@@ -8,9 +8,10 @@ import sys
 import pytest
 
 from acceptance.rfm import process as children
+from acceptance.rfm import run_log
 from acceptance.rfm.process import Interrupted, ReframeProcess
 from acceptance.rfm.run_log import LoggedRun
-from acceptance.verdict import remeasure
+from acceptance.verdict.conclude import Repetition, repeat
 from tests.places import workspace
 
 #: Is ready, and when it is told to stop takes its time for a last thing.
@@ -95,16 +96,16 @@ def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
     words = ["reframe", "-c", "checks", "-r", "--session-extras", "run=night"]
     fields = {"command": repr(shlex.join(words)), "working directory": repr(str(tmp_path))}
     monkeypatch.setattr(
-        remeasure.run_log,
+        run_log,
         "runs",
         lambda logs: [LoggedRun("t", 1, fields, ran=(1, 1), stored="uuid")],
     )
     with (tmp_path / "lock").open("w") as lock:
-        notes = remeasure.repeat(
+        notes = repeat(
             workspace(tmp_path),
             {"uuid": ["A %b=1"], "lost": ["B"]},
             "uuid",
-            remeasure.Repetition(2, sys.stderr, [lock.fileno()]),
+            Repetition(2, sys.stderr, [lock.fileno()]),
         )
     assert notes == ["not measured again, since the log has no command of session lost: B"]
     said = capfd.readouterr().err

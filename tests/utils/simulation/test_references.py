@@ -93,6 +93,7 @@ def test_what_is_written_is_read_again(folder):
         (LINE.format("8=-1"), "can be no measurement"),
         (LINE.format("x=1"), "is no value of 'message_size'"),
         (LINE.format("8=1").replace("MB/s", "parsec"), "unknown unit"),
+        (LINE.format(""), "values is ''; it has to be filled in"),
     ],
 )
 def test_a_recording_that_cannot_be_is_refused_with_its_line(folder, line, said):

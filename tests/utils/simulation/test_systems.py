@@ -3,7 +3,7 @@
 import pytest
 
 from acceptance.core.extras import ExtrasFault
-from acceptance.machine import partition_size, slurm_nodes
+from acceptance.machine import partition_size, slurm
 from acceptance.simulation import simulated
 from acceptance.simulation.systems import AT_MOST
 
@@ -40,32 +40,32 @@ def derive(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def slurm(monkeypatch):
+def scontrol(monkeypatch):
     def show(what, *_):
         if what == "partition":
             return "PartitionName=batch Default=YES MaxNodes=UNLIMITED State=UP TotalNodes=7"
         nodes = (NODE.format(name=f"node{n}", state=state) for n, state in enumerate(STATES))
         return "\n".join(nodes)
 
-    monkeypatch.setattr(slurm_nodes, "show", show)
+    monkeypatch.setattr(slurm, "show", show)
 
 
 @pytest.fixture
 def no_slurm(monkeypatch):
     def show(*_):
-        raise slurm_nodes.SlurmFault("no controller")
+        raise slurm.SlurmFault("no controller")
 
-    monkeypatch.setattr(slurm_nodes, "show", show)
+    monkeypatch.setattr(slurm, "show", show)
 
 
-def test_all_nodes_are_those_of_slurm_that_are_up(derive, slurm):
+def test_all_nodes_are_those_of_slurm_that_are_up(derive, scontrol):
     extras = derive({"nodes": "all"})
     assert (extras["nodes"], extras["cores"], extras["memory"]) == (6, 8, 1000 * 2**20)
     assert extras["simulated"] == {"of": "mine"}
     assert derive({"nodes": "all", "cores": 4})["cores"] == 4
 
 
-def test_without_a_number_it_has_as_many_as_checks_take_of_slurm(derive, slurm):
+def test_without_a_number_it_has_as_many_as_checks_take_of_slurm(derive, scontrol):
     assert derive({})["nodes"] == 4
     assert derive({"nodes": 3})["nodes"] == 3
     assert "nodes" not in derive({}, scheduler="local")

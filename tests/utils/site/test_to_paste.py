@@ -1,12 +1,12 @@
-"""`site/to_paste.py`: lines for partitions and environments, with what Slurm and a path say."""
+"""`site/doctor.py`: lines for partitions and environments, with what Slurm and a path say."""
 
 import ast
 
 import pytest
 
-from acceptance.machine import partition_size, slurm_nodes
+from acceptance.machine import partition_size, slurm
 from acceptance.rfm.configuration import Site
-from acceptance.site.to_paste import to_paste
+from acceptance.site.doctor import to_paste
 from tests.places import workspace
 
 NODE = (
@@ -24,7 +24,7 @@ def paste(tmp_path, monkeypatch):
             return "PartitionName=batch Default=YES State=UP MaxNodes=UNLIMITED"
         return "\n".join(NODE.format(name=f"node{number}") for number in (1, 2))
 
-    monkeypatch.setattr(slurm_nodes, "show", show)
+    monkeypatch.setattr(slurm, "show", show)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     partition_size._of_slurm.cache_clear()
 

@@ -20,6 +20,11 @@ def values(latency, bandwidth, both):
     return {"latency_us": latency, "bandwidth_MBps": bandwidth, "both_MBps": both}
 
 
+def again(because, sender, receiver, **more):
+    pair = {"sender": sender, "receiver": receiver}
+    return {"type": "again", "because": because, **pair, **more}
+
+
 def text_of(*lines, job=JOB):
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (job, *lines))
 
@@ -31,9 +36,9 @@ TEXT = (
         {"type": "round", "number": 2,
          **values([1.5, 1.25, None], [12021, 12019, None], [11873, 11902, None])},
         FIRST,
-        {"type": "suspect", "sender": 0, "receiver": 1, **values(1.1, 12022, 11000)},
-        {"type": "control", "sender": 1, "receiver": 2, **values(1.2, 12020, 11001)},
-        {"type": "suspect", "sender": 2, "receiver": 0, "why": "both: no"},
+        again("suspect", 0, 1, **values(1.1, 12022, 11000)),
+        again("control", 1, 2, **values(1.2, 12020, 11001)),
+        again("suspect", 2, 0, why="both: no"),
     )
     + END
 )  # fmt: skip
@@ -79,7 +84,7 @@ def test_a_killed_job_has_its_whole_rounds():
     cut = TEXT[: TEXT.index(',"both_MBps":[10')]
     with pytest.raises(ParseError, match="ends in the middle of a line"):
         whole(cut)
-    measured = all_pairs.read_so_far(cut)
+    measured = all_pairs.Measured(cut)
     assert "middle of a line" in str(measured.fault)
     assert (measured.job.rounds, measured.left) == (2, 1)
     assert measured.job.estimate_s == 0.4
@@ -123,7 +128,7 @@ FAULTS = [
     ("1 ranks instead of two or more", '"ranks":3', '"ranks":1'),
     ("Number out of range", "[100,200,300]", f"[100,{'9' * 400},300]"),
     ("Expected `int` >= 0", '"not_again":7', '"not_again":-1'),
-    ("Invalid value 'bye'", '{"type":"control"', '{"type":"bye"'),
+    ("Invalid value 'bye'", '"type":"again","because":"control"', '"type":"bye"'),
     ("a line after the end", END, END + text_of(FIRST).splitlines()[1] + "\n"),
     ("Invalid value 'run'", '{"type":"job"', '{"type":"run"'),
     ("an output of version 2.0", '"version":"1.0"', '"version":"2.0"'),
@@ -176,9 +181,15 @@ def test_no_pair_is_in_two_rounds():
 INSIDE = (
     text_of(
         {"type": "failed", "sender": 1, "receiver": 1, "why": "both: no"},
-        {"type": "inside", **values([0.5, None, 0.25], [50, None, 60], [5, None, 6])},
+        {"type": "round", "number": 0, **values([0.5, None, 0.25], [50, None, 60], [5, None, 6])},
         FIRST,
-        {"type": "suspect", "sender": 0, "receiver": 0, **values(0.75, 51, 5.5)},
+        {
+            "type": "again",
+            "because": "suspect",
+            "sender": 0,
+            "receiver": 0,
+            **values(0.75, 51, 5.5),
+        },
         job=JOB | {"rounds": 1},
     )
     + END
@@ -215,8 +226,16 @@ def test_a_file_that_lost_what_was_measured_inside_gives_no_metrics():
             "no latency of rank 1",
         ),
         ("[0.5,null,0.25]", "[0.5,0.25]", "2 values of 3 ranks: latency"),
-        ('"type":"suspect","sender":0', '"type":"control","sender":0', "inside of a node again"),
-        ('{"type":"round","number":1', '{"type":"inside"', "stands twice, or after a round"),
+        (
+            '"because":"suspect","sender":0',
+            '"because":"control","sender":0',
+            "inside of a node again",
+        ),
+        (
+            '{"type":"round","number":1',
+            '{"type":"round","number":0',
+            "stands twice, or after a round",
+        ),
     ],
 )
 def test_what_is_not_consistent_inside_is_refused(old, new, fault):

@@ -190,9 +190,9 @@ def test_only_table_returns_the_table_that_was_asked_for(read):
     ],
 )
 def test_only_table_refuses_another_run(read, name, benchmark, processes, number, words):
-    output = imb.parse(read(name))
+    output = imb.parse(read(name), "run.out")
     with pytest.raises(ParseError) as caught:
-        output.only_table(benchmark, processes, "run.out")
+        output.only_table(benchmark, processes)
     assert (caught.value.benchmark, caught.value.number) == (benchmark, number)
     place = f"run.out:{number}: " if number else "run.out: "
     assert str(caught.value).startswith(f"{place}{benchmark}: ")

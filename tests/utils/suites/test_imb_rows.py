@@ -14,7 +14,6 @@ GROUPS = {
     "point_to_point": "PingPong PingPing Sendrecv Exchange Uniband Biband",
     "one_way": "PingPong",
     "one_message": "PingPong",
-    "counted": "PingPong PingPing Sendrecv Exchange",
     "pair_sum": "Uniband Biband",
 }
 
@@ -101,6 +100,12 @@ def test_stems_name_the_metrics_and_the_peak_of_a_bandwidth(benchmark, stems):
 def test_benchmarks_have_the_attributes_that_they_should(attribute):
     having = {name for name, row in imb.BENCHMARKS.items() if getattr(row, attribute)}
     assert having == set(GROUPS[attribute].split())
+
+
+def test_each_bandwidth_is_compared_with_the_time_or_the_rate_of_its_line():
+    timed = {name for name, row in imb.BENCHMARKS.items() if imb.BANDWIDTH in row.columns}
+    rated = {name for name, row in imb.BENCHMARKS.items() if imb.RATE in row.columns}
+    assert {*imb.COUNTED} == timed - rated == {"PingPong", "PingPing", "Sendrecv", "Exchange"}
 
 
 @pytest.mark.parametrize(

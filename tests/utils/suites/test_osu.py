@@ -183,7 +183,7 @@ def test_only_table_returns_what_was_asked_for(read):
 )
 def test_only_table_refuses_another_run(read, name, program, processes, number, words):
     with pytest.raises(ParseError) as caught:
-        osu.parse(read(name), "run.out", processes).only_table(program, processes, "run.out")
+        osu.parse(read(name), "run.out", processes).only_table(program, processes)
     assert str(caught.value) == f"run.out:{number}: {program}: {words}"
 
 

@@ -11,8 +11,8 @@ from acceptance.core.kinds import OF_PAIRS
 from acceptance.nodes import FAILING, AllPairs, culprits
 from acceptance.nodes.culprits import Culprit, model
 from acceptance.verdict import CaseResult, Status, Verdict
-from acceptance.verdict.announce import announce, looked_at
 from acceptance.verdict.cases import judge_cases
+from acceptance.verdict.stored import announce, looked_at
 from tests import made_nodes
 from tests.made_nodes import NAMES, measured
 from tests.utils.verdict.test_nodes import PLACE, case, judged, line, session

@@ -1,4 +1,4 @@
-"""`verdict/announce.py`: what a red run is told by, and when that has ended."""
+"""`verdict/stored.py`: what a red run is told by, and when that has ended."""
 
 import msgspec
 import pytest
@@ -9,8 +9,8 @@ from acceptance.core.findings import Finding
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.nodes.culprits import Culprit
 from acceptance.verdict import CaseResult, Status, Verdict
-from acceptance.verdict.announce import MOST, announce, looked_at
 from acceptance.verdict.nodes import Paired, PartitionNodes
+from acceptance.verdict.stored import MOST, announce, looked_at
 from tests import made_nodes
 
 WHERE = "made:batch+openmpi"

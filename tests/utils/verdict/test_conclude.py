@@ -1,4 +1,4 @@
-"""`verdict/conclude.py` and `verdict/junit.py`: the gate with history, guidelines and alerts."""
+"""`verdict/conclude.py` and `verdict/outputs.py`: the gate with history, guidelines and alerts."""
 
 import fcntl
 import json
@@ -11,7 +11,7 @@ import xml.etree.ElementTree as xml
 import pytest
 
 from acceptance.regressions import judge
-from acceptance.verdict import remeasure
+from acceptance.verdict.conclude import command, suspects
 from tests import made
 from tests import stored as results
 from tests.campaigns import Held
@@ -150,8 +150,8 @@ def test_a_terminal_that_does_not_know_the_letters_of_a_name(site, tmp_path):
         [made.Case(name="Größe", metrics={"zeit_8": (1.0, "µs")})]
     )
     ascii_only = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    for command in ("gate", "history"):
-        done = site.run("acceptance", command, "--db", tmp_path / "results.db", **ascii_only)
+    for word in ("gate", "history"):
+        done = site.run("acceptance", word, "--db", tmp_path / "results.db", **ascii_only)
         assert (done.status, done.errors) == (0, ""), done.errors
     assert "Gr\\xf6\\xdfe" in done.output
 
@@ -412,7 +412,7 @@ def test_measuring_again_requires_a_number(site):
     ],
 )
 def test_a_repetition_has_the_options_of_the_run_and_the_cases_in_question(words, expected):
-    assert remeasure.command(shlex.split(words), ["A %b=1"], "x") == shlex.split(expected)
+    assert command(shlex.split(words), ["A %b=1"], "x") == shlex.split(expected)
 
 
 def test_a_suspicion_of_another_night_is_not_measured_again(tmp_path):
@@ -424,8 +424,8 @@ def test_a_suspicion_of_another_night_is_not_measured_again(tmp_path):
     database.add([made.one_night(21, 1)])
     judgement = judge.for_gate(opened(tmp_path / "results.db"), REFERENCE)
     assert {one.case.key.check for one in judgement.suspected} == {worse.name}
-    assert remeasure.suspects(judgement.suspected, judgement.newest) == {}
+    assert suspects(judgement.suspected, judgement.newest) == {}
     database.connection.execute("DELETE FROM sessions WHERE rowid = 22")
     database.connection.commit()
     judgement = judge.for_gate(opened(tmp_path / "results.db"), REFERENCE)
-    assert remeasure.suspects(judgement.suspected, judgement.newest) == {uuid: [worse.name]}
+    assert suspects(judgement.suspected, judgement.newest) == {uuid: [worse.name]}

@@ -13,7 +13,7 @@ from acceptance.core.findings import Finding
 from acceptance.core.paths import ROOT
 from acceptance.fabric.view import kinds
 from acceptance.ledger import Case, Metric, Session
-from acceptance.verdict import prometheus as export
+from acceptance.verdict import outputs as export
 from acceptance.verdict.model import Verdict
 from tests import made
 from tests.alerted import ALERT, NOW, OTHER, named, of

@@ -1,7 +1,8 @@
 """Nights and acceptances: several runs of ReFrame that survive a kill, and their protocol."""
 
-from acceptance.campaigns import conclusion, lock, nodes, protocol, rotation, state, steps
-from acceptance.campaigns.lock import Busy
+from acceptance.campaigns import conclusion, nodes, protocol, state, steps
+from acceptance.campaigns.markdown import markdown
+from acceptance.campaigns.protocol import ACCEPTED, REJECTED, RESERVED
 from acceptance.campaigns.runner import Runner
-from acceptance.campaigns.state import CampaignFault, State, Step
+from acceptance.campaigns.state import Busy, CampaignFault, State, Step
 from acceptance.campaigns.steps import Preview, preview

@@ -13,7 +13,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from acceptance import ledger, verdict
-from acceptance.campaigns import lock
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.nodes import asked_nodes
 from acceptance.campaigns.runner import over
@@ -23,7 +22,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.ledger import Ledger, Session
-from acceptance.machine import NoCase
+from acceptance.machine import without_case
 from acceptance.rfm import marks
 from acceptance.verdict import (
     ACCEPT,
@@ -148,7 +147,7 @@ def unfinished(state: State) -> str:
     """Say where a campaign that has not ended is, and what to do."""
     left = [step.name for step in state.steps if step.state not in (DONE, NOT_PROVIDED)]
     where = f"in its step {left[0]}" if left else "before its verdict"
-    if holder := lock.holder(state):
+    if holder := campaign.holder(state):
         return f"{state.id} is not over: {where}; {holder}"
     return f"{state.id} was stopped {where}; measure again: acceptance {state.kind}"
 
@@ -176,7 +175,7 @@ def run_of(state: State, workspace: Workspace) -> Run:
             step.name: step.state for step in state.steps if step.state not in (DONE, NOT_PROVIDED)
         },
         unprovided=[
-            NoCase(Path(path).name, step.reason, step.remedy)
+            without_case(Path(path).name, state.asked.get("system", ""), step.reason, step.remedy)
             for step in state.steps
             if step.state == NOT_PROVIDED
             for path in step.files

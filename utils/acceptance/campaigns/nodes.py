@@ -1,34 +1,38 @@
 """The nodes of a campaign: what Slurm has for each partition when it begins.
 
-Those that an operator limits an acceptance to, what the verdict has to know of them, and of which
-of them nobody looked at the links.
+Those that an operator limits an acceptance to, and what the verdict has to know of them.
+
+And those whose turn it is: each night benchmarks others, until all have been measured. The nodes of
+a partition, sorted by name, are cut into blocks of as many as the benchmarks use. The block with
+the node that was measured the longest ago comes first. So each node is measured within as many
+nights as there are blocks, and sets of nodes repeat, which the history needs.
 """
 
+import contextlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from acceptance.campaigns.state import State
-from acceptance.campaigns.steps import ALL_PAIRS
+from acceptance.campaigns.state import DONE, State
+from acceptance.campaigns.steps import ALL_PAIRS, LINKS
 from acceptance.core.errors import Fault
+from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
 from acceptance.machine import (
+    NODES,
     SLURM,
+    PlacementFault,
     SlurmFault,
     SlurmNode,
     excluded_nodes,
     listed_nodes,
     partition_nodes,
-    slurm_nodes,
+    slurm,
 )
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import ACCEPT, Nodes, stated_nodes
 
 #: Names of nodes that a line shows.
 _SHOWN = 8
-
-
-class LimitFault(Fault):
-    """A list of nodes that nothing can be limited to: which, and why."""
 
 
 def ask(system: Mapping[str, Any]) -> dict[str, list[SlurmNode]]:
@@ -60,14 +64,14 @@ def lines(nodes: Mapping[str, Iterable[SlurmNode]]) -> list[str]:
 def limit(listed: str, known: Mapping[str, Sequence[SlurmNode]]) -> dict[str, list[str]]:
     """Return the nodes of each partition that a list of Slurm, such as node[1-16], names.
 
-    `known` are the nodes of the partitions. Raises LimitFault for a name that none of them has, and
+    `known` are the nodes of the partitions. Raises Fault for a name that none of them has, and
     for a partition without any of them; SlurmFault where Slurm cannot read the list.
     """
     if not known:
-        raise LimitFault(f"--nodes {listed}: no partition of this system is one of Slurm")
+        raise Fault(f"--nodes {listed}: no partition of this system is one of Slurm")
     names = listed_nodes(listed)
     if not names:
-        raise LimitFault(f"--nodes {listed!r} names no node")
+        raise Fault(f"--nodes {listed!r} names no node")
     limited = {
         partition: [node.name for node in nodes if node.name in names]
         for partition, nodes in known.items()
@@ -75,12 +79,12 @@ def limit(listed: str, known: Mapping[str, Sequence[SlurmNode]]) -> dict[str, li
     everywhere = {name for chosen in limited.values() for name in chosen}
     if unknown := [name for name in names if name not in everywhere]:
         there = sorted({node.name for nodes in known.values() for node in nodes})
-        raise LimitFault(
+        raise Fault(
             f"--nodes {listed}: no node {', '.join(unknown)} in {', '.join(known)}; there are: "
             f"{shortened(there, 16)}"
         )
     if empty := [partition for partition, chosen in limited.items() if not chosen]:
-        raise LimitFault(
+        raise Fault(
             f"--nodes {listed}: names no node of {', '.join(empty)}, whose cases would take any; "
             "name one at least"
         )
@@ -93,7 +97,7 @@ def pinned(limited: Mapping[str, Collection[str]], known: Mapping[str, Sequence[
         partition: [node.name for node in known[partition] if node.up and node.name in names]
         for partition, names in limited.items()
     }
-    return slurm_nodes.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
+    return slurm.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
 
 
 def exclusion(
@@ -126,3 +130,71 @@ def asked_nodes(state: State, configuration: Site) -> Nodes:
         every=state.kind == ACCEPT,
         unpaired="".join(step.reason for step in state.steps if step.name == ALL_PAIRS),
     )
+
+
+#: Names of nodes that a line shows.
+_SHOWN = 8
+
+
+def turns(
+    system: Mapping[str, Any], nodes: Mapping[str, Sequence[SlurmNode]], earlier: Iterable[State]
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """Return whose turn it is in each partition whose benchmarks do not use all of its nodes.
+
+    A line says it to whoever reads what the night did, also where Slurm chooses the nodes.
+
+    `nodes` are those that Slurm has, `earlier` the campaigns before, in any order.
+    """
+    measured = _measured(system, earlier)
+    chosen: dict[str, tuple[str, ...]] = {}
+    lines = []
+    for partition in system["partitions"]:
+        name = partition["name"]
+        known = nodes.get(name, ())
+        size = node_count(partition.get("extras", {}), min(NODES, len(known)) or 1)
+        if size is not None and size < len(known):
+            place = f"{system['name']}:{name}"
+            names, line = _turn(place, known, size, measured.get(name, {}))
+            chosen |= {name: names} if names else {}
+            lines.append(line)
+    return chosen, lines
+
+
+def _turn(
+    place: str, known: Sequence[SlurmNode], size: int, measured: Mapping[str, str]
+) -> tuple[tuple[str, ...], str]:
+    up = {node.name for node in known if node.up}
+    names = [node.name for node in known]
+    starts = range(0, len(names), size)
+    if len(up) < size:
+        few = f"only {len(up)} of {len(names)} nodes are up, fewer than {size}"
+        return (), f"{place}: benchmarks run on any nodes: {few}"
+    blocks = [(start, [name for name in names[start : start + size] if name in up])
+              for start in starts]  # fmt: skip
+    start, block = min(
+        (each for each in blocks if each[1]),
+        key=lambda each: (min(measured.get(name, "") for name in each[1]), each[0]),
+    )
+    # What is not up is replaced by what comes next, the same each time.
+    following = [*names[start + size :], *names[: start + size]]
+    spare = [name for name in following if name in up and name not in block]
+    chosen = {*block, *spare[: size - len(block)]}
+    ordered = tuple(name for name in names if name in chosen)
+    text = (
+        f"{place}: benchmarks run on {shortened(ordered, _SHOWN)}; each of its {len(names)} nodes "
+        f"is measured within {len(starts)} nights"
+    )
+    return ordered, text
+
+
+def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, dict[str, str]]:
+    """Return when the benchmarks of a night last ran on each node: partition -> node -> time."""
+    partitions = [partition["name"] for partition in system["partitions"]]
+    last: dict[str, dict[str, str]] = {}
+    for state in (state for state in earlier if state.asked.get("system") == system["name"]):
+        for step in (step for step in state.steps if step.name != LINKS and step.state == DONE):
+            with contextlib.suppress(PlacementFault):  # of partitions that there are no more
+                for partition, names in slurm.read_pins(step.pinned, partitions).items():
+                    times = last.setdefault(partition, {})
+                    times |= {name: max(state.started, times.get(name, "")) for name in names}
+    return last

@@ -28,7 +28,13 @@ from acceptance.campaigns.steps import LINKS
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text
 from acceptance.ledger import Case, ResultsFault
-from acceptance.rfm import ReframeProcess, leftovers, reframe_environment, reframe_program, run_log
+from acceptance.rfm import (
+    ReframeProcess,
+    end_left_by,
+    reframe_environment,
+    reframe_program,
+    run_log,
+)
 
 #: Characters of one pattern of names; Linux takes arguments of up to 128 KiB.
 _LONGEST = 60_000
@@ -81,7 +87,7 @@ class Runner:
             state.save()
 
     def _end_left(self, run: str) -> None:
-        for line in leftovers.end(run):
+        for line in end_left_by(run):
             self.state.notes.append(line)
             self.say(f"=== {line}")
 

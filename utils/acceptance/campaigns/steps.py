@@ -17,6 +17,7 @@ from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.core.text import there_are
 from acceptance.ledger import durations
+from acceptance.machine import lists_nodes
 from acceptance.rfm import SelectedCase, check_files, select
 from acceptance.rfm import configuration as site
 from acceptance.site import why_no_case
@@ -76,13 +77,13 @@ def plan(
     """
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []
-    distribute = ["--distribute=up"] if site.lists_nodes(chosen) else []
+    distribute = ["--distribute=up"] if lists_nodes(chosen) else []
     left_out = ["-J", f"exclude={excluded}"] if excluded else []
     words = mode_options(mode, configuration)
     look = mode_options(MAINTENANCE, configuration)
     of_links = ("-c", str(checks), "-r", *look, *WITHOUT_PAIRS, *distribute, *left_out, *common)
     planned = [Step(LINKS, (str(checks / LINK_CHECK),), of_links)]
-    found = check_files.check_files([checks], recursive=False)
+    found = check_files([checks], recursive=False)
     groups = together(path for path in found if path.name != LINK_CHECK)
     if mode == MAINTENANCE:
         groups = [group for group in groups if group[0].name == ALL_PAIRS_CHECK]
@@ -98,7 +99,7 @@ def plan(
         step = Step(name, files, (*paths, "-r", *words, *common, *pins, *options), pinned=of)
         reasons = [why_no_case(path.stem, configuration, chosen) for path in group]
         if reasons[0] and all(reasons):
-            step.state, step.reason = NOT_PROVIDED, reasons[0].reason
+            step.state, step.reason = NOT_PROVIDED, reasons[0].text
             step.remedy = reasons[0].remedy
         planned.append(step)
     if own:
@@ -119,7 +120,7 @@ def own_files(paths: Iterable[Path], checks: Path = ROOT / "checks") -> tuple[Pa
     """
     found: dict[Path, None] = {}
     for path in paths:
-        files = check_files.check_files([path.resolve()], recursive=False)
+        files = check_files([path.resolve()], recursive=False)
         if not files:
             raise Fault(f"-c {path}: {'defines no test' if path.exists() else 'is not there'}")
         if of_library := [file for file in files if file.parent == checks.resolve()]:
@@ -203,9 +204,9 @@ def preview(
     """
     selected = {step.name: select(step.arguments, workspace) for step in plan if not step.reason}
     chosen = [name for step in plan if (name := step.name) in selected and _takes(step, extra)]
-    if chosen and not any(selected[name].cases for name in chosen):
+    cases = {name: of_step for name, (of_step, _) in selected.items()}
+    if chosen and not any(cases[name] for name in chosen):
         raise Fault(f"{' '.join(extra)} selects no case of {', '.join(chosen)}")
-    cases = {step.name: selected[step.name].cases for step in plan if step.name in selected}
     keys = {step.name: [_key(case, step, mode) for case in cases.get(step.name, ())]
             for step in plan}  # fmt: skip
     known: Mapping[durations.CaseInMode, float] = {}
@@ -218,7 +219,7 @@ def preview(
         previews.append(Preview(
             step, len(found) - builds, builds, sum(known.get(key, 0.0) for key in found),
             sum(key not in known for key in found),
-            selected[step.name].warnings if step.name in selected else (),
+            selected[step.name][1] if step.name in selected else (),
         ))  # fmt: skip
     return previews
 

@@ -8,8 +8,7 @@ from datetime import datetime, timezone
 import msgspec
 
 from acceptance.alerts import Alert, acknowledgements, notify, targets
-from acceptance.cli.arguments import FORMS, Commands, add_command, add_verbs, option
-from acceptance.cli.output import emit, warn
+from acceptance.cli.shared import FORMS, Commands, add_command, add_verbs, emit, option, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS, named
 from acceptance.core.text import plural

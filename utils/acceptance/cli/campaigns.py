@@ -5,40 +5,45 @@ import contextlib
 import shlex
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from acceptance.campaigns import (
+    ACCEPTED,
+    RESERVED,
     Busy,
     Preview,
     Runner,
     State,
     Step,
     conclusion,
-    lock,
+    markdown,
     nodes,
     preview,
     protocol,
-    rotation,
     steps,
 )
 from acceptance.campaigns import state as campaign
 from acceptance.cli import report
-from acceptance.cli.arguments import (
+from acceptance.cli.shared import (
+    BUSY,
     CONFIG_FILE,
     CONFIRM,
+    SIGNALLED,
     SYSTEM,
     Commands,
     add_command,
     add_verbs,
     option,
+    painter,
+    warn,
 )
-from acceptance.cli.output import BUSY, SIGNALLED, painter, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped
-from acceptance.machine import SlurmNode, slurm_nodes
+from acceptance.fabric import seen as fabrics
+from acceptance.machine import slurm
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
@@ -52,16 +57,6 @@ _OTHERS = f"{BUSY} another campaign runs; {SIGNALLED} + N stopped by signal N"
 _OWN = ("-c", "--checkpath")
 #: Findings that end an acceptance; the protocol has all of them.
 _SHOWN = 20
-
-
-class _Plan(NamedTuple):
-    """What a campaign runs and says first; `asked` is what another one must share to go on."""
-
-    mode: str
-    asked: dict[str, Any]
-    steps: list[Step]
-    known: Mapping[str, list[SlurmNode]]
-    notes: Sequence[str] = ()
 
 
 def add(commands: Commands) -> None:
@@ -151,20 +146,19 @@ def _run(options: argparse.Namespace) -> int:
         return SIGNALLED + signal.SIGINT
 
 
-def _plan(options: argparse.Namespace) -> _Plan:
-    """Return the steps: of a night on nodes whose turn it is, of an acceptance on all, or some."""
+def _plan(options: argparse.Namespace) -> State:
+    """Return a new campaign: a night on nodes whose turn it is, an acceptance on all, or some."""
     configuration = site.load(options.config_files)
     system = configuration.system(options.system)
     refuse_wrong(system, configuration, options.workspace)
     known, night = nodes.ask(system), options.command == "nightly"
-    limited, turns = {}, dict[str, rotation.Turn]()
+    limited, of_turns, notes = {}, dict[str, tuple[str, ...]](), list[str]()
     if night and options.mode != steps.MAINTENANCE:
         earlier = campaign.readable(options.workspace.campaigns, "nightly-*")
-        turns = rotation.turns(system, known, earlier)
+        of_turns, notes = nodes.turns(system, known, earlier)
     elif not night and options.nodes is not None:
         limited = nodes.limit(options.nodes, known)
-    of_turns = {name: turn.nodes for name, turn in turns.items() if turn.nodes}
-    pinned = slurm_nodes.write_pins(of_turns) if night else nodes.pinned(limited, known)
+    pinned = slurm.write_pins(of_turns) if night else nodes.pinned(limited, known)
     plan = steps.plan(
         options.mode,
         configuration,
@@ -179,38 +173,36 @@ def _plan(options: argparse.Namespace) -> _Plan:
     asked = {"mode": options.mode, "system": system["name"], "reframe": options.reframe}
     asked |= {"own": [str(path) for path in options.own]} if options.own else {}
     asked |= {"nodes": limited} if limited else {}
-    return _Plan(options.mode, asked, plan, known, [turn.text for turn in turns.values()])
+    return campaign.begin(
+        options.workspace.campaigns, options.command, asked, plan, campaign.now(), known, notes
+    )
 
 
-def _campaign(plan: _Plan, options: argparse.Namespace) -> int:
+def _campaign(new: State, options: argparse.Namespace) -> int:
     """Run, judge and end a campaign under the lock; return the exit status."""
     workspace: Workspace = options.workspace
     kind, night = options.command, options.command == "nightly"
     output = getattr(options, "output", None)
     if output:
         protocol.check_folder(output)
-    with lock.locked(workspace.campaigns, kind) as held, contextlib.ExitStack() as marked:
+    with campaign.locked(workspace.campaigns, kind) as held, contextlib.ExitStack() as marked:
         longest = campaign.SAME_NIGHT if night else None
-        state = None if options.new else campaign.unfinished(
-            workspace.campaigns, kind, plan.asked, campaign.now(), longest
+        stopped = None if options.new else campaign.unfinished(
+            workspace.campaigns, kind, new.asked, campaign.now(), longest
         )  # fmt: skip
-        started = state is None
-        if started and night and options.resume:
+        state = stopped or new
+        if stopped is None and night and options.resume:
             print("acceptance nightly: no night of these arguments was stopped")
             return Status.PASSED
-        state = state or campaign.begin(
-            workspace.campaigns, kind, plan.asked, plan.steps, campaign.now(), plan.known,
-            plan.notes,
-        )  # fmt: skip
         # Its mark comes first: if it cannot be stored, no older verdict counts either.
         marked.enter_context(marks.of_campaign(workspace.var, state.id))
         state.save()
-        lock.name_holder(held, state)
+        campaign.name_holder(held, state)
         state.people |= {who: name for who in _PEOPLE if (name := getattr(options, who, None))}
         runner = Runner(state, held, workspace, sys.stdout.buffer)
-        for note in plan.notes if started else ():
+        for note in new.notes if state is new else ():
             runner.say(f"=== {note}")
-        if not started:
+        if stopped:
             runner.say(f"=== {campaign.stamp(campaign.now())} goes on with {state.id}")
         try:
             runner.run()
@@ -246,15 +238,19 @@ def _signed(state: State, given: Verdict, options: argparse.Namespace) -> str:
     data = protocol.protocol_of(state, given, options.workspace, options.config_files)
     data = protocol.decide(data, given)
     written = protocol.write(data, options.output or state.folder)
-    told = protocol.accept_fabrics(data, options.workspace)
+    refused = "" if data["outcome"] in (ACCEPTED, RESERVED) else data["outcome"]
+    told = fabrics.accept_first(
+        protocol.fabrics_of(data), options.workspace, data["ended"],
+        f"acceptance {data['campaign']}", refused,
+    )  # fmt: skip
     return "\n".join([_last_lines(data, written), *told])
 
 
-def _show(plan: _Plan, options: argparse.Namespace) -> int:
+def _show(plan: State, options: argparse.Namespace) -> int:
     """Print what the steps would run; raises Fault where a step could not even begin."""
-    for line in (*nodes.lines(plan.known), *plan.notes):
+    for line in (*nodes.lines(plan.nodes), *plan.notes):
         print(f"nodes: {line}")
-    previews = preview(plan.steps, plan.mode, options.reframe, options.workspace)
+    previews = preview(plan.steps, options.mode, options.reframe, options.workspace)
     for each in previews:
         step = each.step
         said = f"not run: {step.reason}" if step.reason else _amount(each)
@@ -299,18 +295,19 @@ def _last_lines(data: Mapping[str, Any], paths: tuple[Path, Path]) -> str:
 
 def _verify(options: argparse.Namespace) -> int:
     """Verify a protocol: its checksum, and that its conclusions follow from what was measured."""
-    verified = protocol.verify(options.file)
-    for line in verified.differences:
+    data, differences = protocol.verify(options.file)
+    for line in differences:
         print(f"DIFFERS  {line}")
-    data, counts = verified.data, verified.data["counts"]
+    counts = data["counts"]
     print(f"outcome  {data['outcome']}, {len(data['findings'])} findings")
     print(f"metrics  {counts['judged']} judged, {counts['recorded']} recorded, not judged")
-    print(f"sha256   {verified.checksum}")
-    print("\nDIFFERS" if verified.differences else "\nagrees with itself")
-    return Status.FAILED if verified.differences else Status.PASSED
+    print(f"sha256   {protocol.checksum(data)}")
+    print("\nDIFFERS" if differences else "\nagrees with itself")
+    return Status.FAILED if differences else Status.PASSED
 
 
 def _show_protocol(options: argparse.Namespace) -> int:
     """Print a protocol as Markdown."""
-    print(protocol.verify(options.file).markdown, end="")
+    data, _ = protocol.verify(options.file)
+    print(markdown(data), end="")
     return Status.PASSED

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from acceptance import ledger, references
-from acceptance.cli.arguments import DATABASE, FORMS, Commands, add_command, add_verbs, option
-from acceptance.cli.output import emit
+from acceptance.cli.shared import DATABASE, FORMS, Commands, add_command, add_verbs, emit, option
 from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.relations import claims, guidelines

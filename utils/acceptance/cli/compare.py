@@ -5,16 +5,18 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
-from acceptance.cli.arguments import (
+from acceptance.cli.shared import (
     FORMS,
+    Columns,
     Commands,
     add_command,
     add_sources,
+    columns_of_terminal,
+    emit,
     judgements,
     option,
     read,
 )
-from acceptance.cli.output import Columns, columns_of_terminal, emit
 from acceptance.core.groups import grouped
 from acceptance.core.text import plural, shortened, table, wrapped
 from acceptance.core.words import is_simulated

@@ -4,11 +4,12 @@ import argparse
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from acceptance.cli.arguments import FORMS, SYSTEM, Commands, add_command, option
-from acceptance.cli.output import emit
+from acceptance import ledger
+from acceptance.cli.shared import FORMS, SYSTEM, Commands, add_command, emit, option
 from acceptance.core.paths import FRAGMENT, Workspace
-from acceptance.core.text import wrapped
-from acceptance.site import BROKEN, Examined, examine
+from acceptance.core.text import plural, wrapped
+from acceptance.ledger import ResultsFault
+from acceptance.site import BROKEN, Examined, examine, row
 from acceptance.verdict import Status
 
 #: What `--where` tells the path of.
@@ -52,6 +53,7 @@ def run(options: argparse.Namespace) -> int:
         options.workspace,
         options.config_files,
         options.system,
+        sessions=_sessions(options.workspace),
         refused=options.refused,
         ask_nodes=options.ask_nodes,
     )
@@ -59,6 +61,30 @@ def run(options: argparse.Namespace) -> int:
     emit(options, examined, columns, _lines(examined), page=True)
     broken = any(item.state == BROKEN for item in examined)
     return Status.FAILED if broken else Status.PASSED
+
+
+def _sessions(workspace: Workspace) -> Iterator[Examined]:
+    """Tell which sessions are gone, or cannot be read."""
+    try:
+        past = ledger.of(workspace)
+    except ResultsFault as err:
+        if workspace.results.exists():
+            yield row("sessions", "", err, "restore the database from a backup")
+        return
+    restore, forget = "restore the folder from a backup", "acceptance sessions --forget"
+    if past.gone:
+        fault = f"{past.folder}: lacks {plural(len(past.gone), 'session')}"
+        remedy = f"{restore}; or miss them no more: {forget} {ledger.GONE}"
+        yield row("sessions", "", fault, remedy)
+    held = past.holds(past.every)
+    if lost := [entry.uuid for entry in past.every if entry.uuid not in held]:
+        fault = f"{past.folder}: has {plural(len(lost), 'session')} not whole, as {lost[0]}"
+        yield row("sessions", "", fault, restore)
+    for each in past.faults:
+        remedy = f"acceptance gate tells what is left; {forget} {each.uuid}"
+        yield row("sessions", "", each, remedy)
+    if not (past.gone or past.faults or lost):
+        yield row("sessions", f"{len(past.entries)} in the ledger {past.folder}")
 
 
 def _lines(examined: Sequence[Examined]) -> Iterator[str]:

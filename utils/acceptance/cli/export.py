@@ -8,8 +8,7 @@ from pathlib import Path
 from acceptance import ledger
 from acceptance.alerts import notify
 from acceptance.campaigns import conclusion
-from acceptance.cli.arguments import DATABASE, Commands, add_command, option, read
-from acceptance.cli.output import warn
+from acceptance.cli.shared import DATABASE, Commands, add_command, option, read, warn
 from acceptance.core.errors import Fault
 from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
@@ -60,7 +59,11 @@ def run(options: argparse.Namespace) -> int:
             if measured:  # no simulation takes its place
                 verdicts, status = [measured, given], measured.status
         past = ledger.of(workspace, options.db)
-        judged = [(each, prometheus.sessions_of(each, past)) for each in verdicts]
+        judged = [
+            # Of a verdict on no session the one that was stored last.
+            (each, [*map(past.session, each.session.split())] or [past.session()])
+            for each in verdicts
+        ]
     except (ResultsFault, StoredFault) as err:
         warn(options, err)
         judged, status = [(each, []) for each in verdicts], Status.CANNOT_JUDGE
@@ -70,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     for note in kept.notes:
         warn(options, note)
     try:
-        text = prometheus.prometheus(judged, kept, options.output)
+        text = prometheus(judged, kept, options.output)
     except OSError as err:
         raise Fault(err.strerror or str(err), where=str(options.output)) from None
     sys.stdout.buffer.write(text.encode())  # the format is UTF-8, whatever the terminal has

@@ -7,8 +7,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from acceptance.cli.arguments import FORMS, SYSTEM, Commands, add_command, add_verbs, option
-from acceptance.cli.output import Columns, emit
+from acceptance.cli.shared import (
+    FORMS,
+    SYSTEM,
+    Columns,
+    Commands,
+    add_command,
+    add_verbs,
+    emit,
+    option,
+)
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural, printable, wrapped
 from acceptance.core.words import is_simulated

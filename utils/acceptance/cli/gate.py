@@ -6,8 +6,7 @@ from datetime import datetime, timezone
 
 from acceptance import ledger
 from acceptance.campaigns import conclusion
-from acceptance.cli.arguments import CONFIRM, DATABASE, Commands, add_command, option
-from acceptance.cli.output import emit, painter
+from acceptance.cli.shared import CONFIRM, DATABASE, Commands, add_command, emit, option, painter
 from acceptance.core.errors import Fault
 from acceptance.verdict import Repetition, conclude, junit, verdict_text
 

@@ -1,31 +1,36 @@
-"""`acceptance history`: the past of metrics, and when they changed."""
+"""`acceptance history` and `baseline`: the past of metrics, and what to expect after it."""
 
 import argparse
 import difflib
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any
 
-from acceptance.cli.arguments import (
+from acceptance import ledger, references
+from acceptance.cli.shared import (
     FORMS,
+    Columns,
     Commands,
     add_command,
     add_sources,
+    columns_of_terminal,
+    emit,
     judgements,
     option,
     read,
+    warn,
 )
-from acceptance.cli.output import Columns, columns_of_terminal, emit
 from acceptance.core.errors import Fault
 from acceptance.core.kinds import HISTORY
 from acceptance.core.text import WIDTH, plural, shortened, wrapped
 from acceptance.core.words import is_simulated
-from acceptance.detection import Scan
-from acceptance.regressions import Judgement
-from acceptance.regressions.history import Series, software_text
+from acceptance.references import write_parameters
+from acceptance.regressions import BASELINE_NIGHTS, Judgement, Proposal, new_baseline
+from acceptance.regressions.history import History, Series, software_text
 from acceptance.verdict import Status
 
 #: Series that are shown, and samples of a table.
@@ -37,7 +42,7 @@ BLOCKS, PLAIN = "▁▂▃▄▅▆▇█", "_.,-=*#@"
 
 
 def add(commands: Commands) -> None:
-    """Add the subcommand."""
+    """Add the two subcommands."""
     failed = "a session cannot be read, or is not what was stored"
     command = add_command(commands, "history", run, forms=FORMS, failed=failed)
     option(
@@ -48,6 +53,14 @@ def add(commands: Commands) -> None:
         nargs="*",
     )
     add_sources(command)
+
+    command = add_command(commands, "baseline", baseline, forms=FORMS)
+    add_sources(command)
+    chosen = command.add_mutually_exclusive_group()
+    option(chosen, "--from ID", "UUIDs, or their beginnings", dest="sessions", nargs="+")
+    meaning = f"the last nights (default: {BASELINE_NIGHTS})"
+    option(chosen, "--nights N", meaning, default=BASELINE_NIGHTS)
+    option(command, "--write", "write it, do not only show it")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -135,7 +148,7 @@ def _data(series: Series, judgement: Judgement) -> dict[str, Any]:
         **{each: getattr(series, each) for each in ("metric", "unit", "direction")},
         **{each: float(getattr(scan, each)) for each in ("level", "spread")},
         "needed": scan.needed,
-        "samples": [*_samples(series, scan)],
+        "samples": [*_samples(series, {change.start for change in scan.changes})],
         "changes": [
             {
                 "since": _iso(series.samples[change.start].time),
@@ -161,9 +174,8 @@ def _data(series: Series, judgement: Judgement) -> dict[str, Any]:
     }
 
 
-def _samples(series: Series, scan: Scan) -> Iterator[dict[str, Any]]:
-    """Yield the samples; `marks` are where the level or the software changed."""
-    starts = {change.start for change in scan.changes}
+def _samples(series: Series, starts: Collection[int]) -> Iterator[dict[str, Any]]:
+    """Yield the samples; `marks` are `starts`, where the level changed, or the software did."""
     before = None
     for number, (value, run) in enumerate(zip(series.values, series.samples, strict=True)):
         software = dict(run.software)
@@ -256,3 +268,63 @@ def sparkline(values: Sequence[float], width: int, *, utf8: bool = True) -> str:
     if not span:
         return signs[len(signs) // 2] * len(shown)
     return "".join(signs[round((value - least) / span * (len(signs) - 1))] for value in shown)
+
+
+#: Metrics that are named of each reason of a refusal.
+_NAMED = 3
+_PROPOSED: Columns = {
+    "partition": lambda row: row.new.partition,
+    "benchmark": lambda row: row.new.benchmark,
+    "metric": lambda row: row.new.metric,
+    "parameters": lambda row: write_parameters(row.new.parameters),
+    "unit": lambda row: row.new.unit,
+    "old": lambda row: row.old and row.old.printed,
+    "new": lambda row: row.new.printed,
+    "change": lambda row: "new" if row.change is None else f"{100 * row.change:+.2f} %",
+    "note": lambda row: row.new.note,
+}
+
+
+def baseline(options: argparse.Namespace) -> int:
+    """Propose or write the expected values of a system, made of past sessions.
+
+    They stand beside the present ones, and go into reference/sites/SYSTEM.csv.
+    """
+    history = read(options)
+    library = references.load(options.workspace.reference)
+    system = options.system or _only_system(history)
+    chosen = new_baseline.select(history, options.sessions or (), options.nights)
+    if is_simulated(system):
+        new_baseline.refuse_faults(ledger.of(options.workspace, options.db), chosen)
+    proposal = new_baseline.propose(history, system, chosen, library)
+    emit(options, proposal.changes, _PROPOSED, _said(proposal), proposal)
+    say = print if options.format == "text" else partial(warn, options)
+    if not proposal.changes:
+        raise Fault("nothing is fit to be a baseline; nothing was written")
+    if not options.write:
+        say("nothing was written; --write writes it")
+        return Status.PASSED
+    new_baseline.write(proposal, library)
+    say(f"{proposal.path}: {len(proposal.rows)} rows")
+    return Status.PASSED
+
+
+def _only_system(history: History) -> str:
+    systems = sorted({series.case.key.system for series in history.series})
+    if not systems:
+        raise Fault("no result of any system is stored")
+    if len(systems) > 1:
+        raise Fault(f"which system? name one with --system: {', '.join(systems)}")
+    return systems[0]
+
+
+def _said(proposal: Proposal) -> Iterator[str]:
+    """Yield what stays, and what was refused and why."""
+    if proposal.changes:
+        yield ""
+    if proposal.kept:
+        yield f"{len(proposal.kept)} rows stay as they are: not measured, or refused, now"
+    for reason, names in proposal.refused.items():
+        yield from wrapped("refused", f"{reason}: {shortened(names, _NAMED)}", 9)
+    for note in proposal.notes:
+        yield from wrapped("note", note, 9)

@@ -5,15 +5,14 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
-from acceptance.cli.arguments import Commands, add_command, option, positive
-from acceptance.cli.output import near
+from acceptance.cli.shared import Commands, add_command, near, option, positive
 from acceptance.core.extras import ALL
 from acceptance.core.paths import INSTALLED, Workspace
 from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, Facts
 from acceptance.machine import NODES
 from acceptance.site import Fabric, init
-from acceptance.site.init import Plan, Request
+from acceptance.site.init import Plan
 from acceptance.verdict import Status
 
 
@@ -43,7 +42,7 @@ def run(options: argparse.Namespace) -> int:
     clone, and the files for Spack. What nobody could tell is marked to be filled in.
     """
     workspace: Workspace = options.workspace
-    request = Request(
+    asked = Plan(
         workspace=workspace,
         name=options.name,
         command=_command(options),
@@ -54,9 +53,9 @@ def run(options: argparse.Namespace) -> int:
     )
     plan: Plan | None = None
     if options.like:
-        files = init.copy_system(request, options.like)
+        files = init.copy_system(asked, options.like)
     else:
-        plan, files = init.prepare_system(request)
+        plan, files = init.prepare_system(asked)
     if options.dry_run:
         for path, text in files.items():
             print(f"# {path}\n{text}")
@@ -115,7 +114,7 @@ def _text(fabric: Fabric) -> str:
 
 def _next(plan: Plan) -> list[str]:
     """Return the commands that follow."""
-    name, workspace, checks = plan.name, plan.request.workspace, "checks"
+    name, workspace, checks = plan.name, plan.workspace, "checks"
     lines = ["next:"]
     # Spack would build for some minutes; the wheels are there.
     wheels = "-p wheels " if (workspace.wheels / "bin").is_dir() else ""

@@ -13,7 +13,6 @@ import argcomplete
 
 from acceptance.cli import (
     alerts,
-    baseline,
     campaigns,
     claims,
     compare,
@@ -28,20 +27,27 @@ from acceptance.cli import (
     sessions,
     spack,
 )
-from acceptance.cli.arguments import CONFIG_FILE, Commands, Parser, add_config_file
-from acceptance.cli.output import SIGNALLED, Shown, warn
+from acceptance.cli.shared import (
+    CONFIG_FILE,
+    SIGNALLED,
+    Commands,
+    Parser,
+    Shown,
+    add_config_file,
+    warn,
+)
 from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import there_are
-from acceptance.rfm import Interrupted, in_force
+from acceptance.rfm import Interrupted, SiteFault, in_force
 from acceptance.verdict import Status
 
 #: Modules of a task, in the order of the help. Each has the functions `add(commands)` and
 #: `run(options) -> status`.
 TASKS = {
     "measure": (campaigns, fabric),
-    "judge": (gate, alerts, claims, history, baseline),
+    "judge": (gate, alerts, claims, history),
     "compare": (compare, references, sessions, report, export),
     "set up": (doctor, init_site, spack),
 }
@@ -91,7 +97,7 @@ def _settle(options: argparse.Namespace) -> None:
     try:
         places = options.command not in WITHOUT_PLACES and not getattr(options, "where", None)
         options.workspace = in_force.workspace(named, places=places)
-    except in_force.InForceFault as err:
+    except SiteFault as err:
         if options.command != "doctor":
             raise
         options.refused = str(err)

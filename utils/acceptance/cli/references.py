@@ -6,12 +6,10 @@ from collections.abc import Iterator
 import msgspec
 
 from acceptance import references
-from acceptance.cli.arguments import FORMS, Commands, add_command, add_verbs, option
-from acceptance.cli.output import Columns, emit
+from acceptance.cli.shared import FORMS, Columns, Commands, add_command, add_verbs, emit, option
 from acceptance.references import SOURCES, Library, failing, tables
 from acceptance.rfm import configuration
 from acceptance.site import PartitionLimit, partition_limits
-from acceptance.suites import check_of
 from acceptance.verdict import Status
 
 #: Marks what is inferred.
@@ -42,15 +40,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "csv":  # as a file of reference/ has them
         print(tables.as_csv(rows), end="")
         return Status.PASSED
-    records = [
-        {
-            **tables.fields(row),
-            "value": row.value,
-            "source": row.source,
-            "check": check_of(row.benchmark, row.metric),
-        }
-        for row in rows
-    ]
+    records = [*map(tables.as_data, rows)]
     columns: Columns = {
         "partition": lambda row: f"{row['system']}:{row['partition']}",
         **{name: name for name in tables.SHORT_COLUMNS},

@@ -8,8 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from acceptance.campaigns import conclusion
-from acceptance.cli.arguments import DATABASE, Commands, add_command, option
-from acceptance.cli.output import near, warn
+from acceptance.cli.shared import DATABASE, Commands, add_command, near, option, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural
@@ -60,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
         raise ResultsFault(
             f"{source.database}: no session has a case of a system {options.system!r}"
         )
-    written = write(source, options.output or workspace.var / FOLDER)
+    index, pages, size = write(source, options.output or workspace.var / FOLDER)
     for fault in source.faults:
         warn(options, fault)
     left = f", {plural(source.left_out, 'session')} without a page" if source.left_out else ""
-    size = f"{written.bytes / 1e6:.1f} MB"
-    print(f"report: {near(written.index)} ({plural(written.pages, 'page')}, {size}{left})")
+    told = f"{plural(pages, 'page')}, {size / 1e6:.1f} MB{left}"
+    print(f"report: {near(index)} ({told})")
     return Status.PASSED
 
 
@@ -89,7 +88,7 @@ def after(workspace: Workspace, config_files: Sequence[Path], written: Path | No
     try:
         source = _source(workspace, config_files)
         source.written = written
-        return f"report: {near(write(source, workspace.var / FOLDER).index)}"
+        return f"report: {near(write(source, workspace.var / FOLDER)[0])}"
     except KeyboardInterrupt:
         return "report: not made: interrupted; acceptance report makes it"
     except Fault as err:

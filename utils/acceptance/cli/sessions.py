@@ -9,27 +9,28 @@ from datetime import datetime
 from msgspec import Struct, structs
 
 from acceptance import ledger
-from acceptance.campaigns import Busy, lock
-from acceptance.cli.arguments import (
+from acceptance.campaigns import Busy, state
+from acceptance.cli.shared import (
+    BUSY,
     DATABASE,
     FORMS,
+    Columns,
     Commands,
     add_command,
     add_verbs,
+    emit,
     option,
     positive,
+    warn,
 )
-from acceptance.cli.output import BUSY, Columns, emit, warn
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
-from acceptance.detection.constants import BASELINE_NIGHTS, REMEMBERED, WINDOWS
 from acceptance.ledger import Ledger, Session, SessionFault, prune
+from acceptance.regressions import BASELINE_NIGHTS, LOOKS_BACK
 from acceptance.verdict import Status
 
 #: Characters of an id that a table shows at least; as many as make it unique.
 _SHORT = 8
-#: Days that detection looks back, which is more than baselines and claims do.
-_LEAST = REMEMBERED + int(WINDOWS[-1])
 
 
 def add(commands: Commands) -> None:
@@ -173,10 +174,10 @@ def _together(run: str, sessions: list[Stored]) -> Stored:
 
 def _days(text: str) -> int:
     days = positive(text)
-    if days < _LEAST:
+    if days < LOOKS_BACK:
         raise argparse.ArgumentTypeError(
-            f"{text} is less than each night reads: detection looks back {_LEAST} nights, a "
-            f"baseline takes {BASELINE_NIGHTS}; at least {_LEAST}"
+            f"{text} is less than each night reads: detection looks back {LOOKS_BACK} nights, a "
+            f"baseline takes {BASELINE_NIGHTS}; at least {LOOKS_BACK}"
         )
     return days
 
@@ -191,7 +192,7 @@ def _prune(options: argparse.Namespace) -> int:
     past = ledger.of(workspace)
     limit = time.time() - 86400.0 * options.keep
     try:
-        with lock.locked(workspace.campaigns, "sessions prune"):
+        with state.locked(workspace.campaigns, "sessions prune"):
             chosen = prune.plan(past, limit)
             if not options.dry_run:
                 prune.prune(workspace, past, chosen)

@@ -4,19 +4,19 @@ import argparse
 import os
 from pathlib import Path
 
-from acceptance.cli.arguments import SYSTEM, Commands, add_command, add_verbs, option
-from acceptance.cli.output import warn
+from acceptance.cli.shared import SYSTEM, Commands, add_command, add_verbs, option, warn
+from acceptance.core.errors import Fault
 from acceptance.core.paths import GET_SPACK, Workspace
+from acceptance.core.text import there_are
 from acceptance.machine import (
     BUILD,
     Spack,
-    SpackFault,
     clone_spack,
     compose_environment,
     fill_mirror,
+    spack_suites,
 )
 from acceptance.rfm import configuration
-from acceptance.suites import SUITES
 from acceptance.verdict import Status
 
 
@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
     command = add_command(verbs, "mirror", _mirror, failed="a suite that could not be mirrored")
     option(command, "destination", type=Path)
     meaning = "only this suite; may be repeated"
-    option(command, "--suite SUITE", meaning, action="append", choices=tuple(SUITES), metavar=None)
+    option(command, "--suite SUITE", meaning, action="append")
     option(command, *SYSTEM)
 
 
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 def _spack(workspace: Workspace) -> Spack:
     spack = Spack.find(workspace)
     if spack is None:
-        raise SpackFault(f"there is no Spack; get one with: {GET_SPACK}")
+        raise Fault(f"there is no Spack; get one with: {GET_SPACK}")
     return spack
 
 
@@ -66,16 +66,22 @@ def _environment(options: argparse.Namespace) -> int:
 
 def _mirror(options: argparse.Namespace) -> int:
     """Download the sources of all suites of a system, for machines without a network."""
-    spack = _spack(options.workspace)
-    os.environ[BUILD] = ",".join(options.suite or SUITES)  # also of `local`, built or not
+    known = spack_suites(options.workspace)
+    suites = options.suite or known
+    for name in {*suites} - {*known}:
+        raise Fault(f"no suite {name!r}; {there_are(name, known)}")
+    os.environ[BUILD] = ",".join(suites)  # also of `local`, built or not
     site = configuration.load(options.config_files)
     system = site.system(options.system)
-    status = Status.PASSED
-    for suite, mpi in site.spack_builds(system, options.suite or SUITES):
+    builds, status = site.spack_builds(system, suites), Status.PASSED
+    if not builds:
+        raise Fault(f"Spack builds none of {', '.join(suites)} for {system['name']}")
+    spack = _spack(options.workspace)
+    for suite, mpi in builds:
         try:
             mirrored = fill_mirror(options.destination, suite, system["name"], mpi, spack)
             print(f"{suite} with {mpi}: {mirrored}")
-        except SpackFault as err:
+        except Fault as err:
             warn(options, err)
             status = Status.FAILED
     return status

@@ -116,6 +116,11 @@ def bytes_text(size: int) -> str:
 _GAP, _LEAST = 2, 8
 
 
+def number_text(value: float) -> str:
+    """Write a value with the digits that count."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, width: int = WIDTH) -> str:
     """Return a plain table of at most `width` columns, in which nothing is cut.
 

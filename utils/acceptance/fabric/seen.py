@@ -238,3 +238,26 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
             "does, where a partition states `view` (InfiniBand), or lldpd runs on its nodes "
             "(Ethernet; config/fabric.md)"
         )
+
+
+def accept_first(
+    checksums: Mapping[str, str], workspace: Workspace, when: str, reason: str, refused: str
+) -> Iterator[str]:
+    """Accept each fabric of these names that was measured, unless it was `refused`; say so.
+
+    One that was accepted before stays: a lost cable would be accepted by measuring again. Raises
+    Fault.
+    """
+    for name, checksum in checksums.items():
+        path = view.accepted.path_of(workspace.reference, name)
+        last = view.errors.read_state(view.errors.state_path(workspace.var, name)).fabric
+        if known := view.accepted.read(path, view.AcceptedFabric):
+            told = f"stays as it was {known.text_of_history}; `acceptance fabric accept` changes it"
+        elif refused:
+            told = f"is not stored as accepted: {refused}"
+        elif last is None or view.accepted.checksum(last) != checksum:
+            told = "is not stored as accepted: it was read again since"
+        else:
+            view.accepted.take_over(path, view.AcceptedFabric, last, when, reason)
+            told = f"is accepted: {path}"
+        yield f"fabric {name} {told}"

@@ -1,9 +1,8 @@
 """The machine: where ranks stand, what Slurm says, and its MPIs, compilers, modules and Spack."""
 
-from acceptance.machine import externals, placement, slurm_jobs, slurm_nodes
+from acceptance.machine import externals, placement, slurm
 from acceptance.machine.missing import (
     RESUME,
-    NoCase,
     broken_promise,
     builds,
     compiler_of,
@@ -22,6 +21,7 @@ from acceptance.machine.missing import (
     release_of_npb,
     software_of,
     source_of,
+    without_case,
 )
 from acceptance.machine.mpis import InstalledMpi, MpiSearch, Prepared, find_mpis, plugin, prepared
 from acceptance.machine.partition_size import (
@@ -38,13 +38,14 @@ from acceptance.machine.partition_size import (
     usable_memory,
 )
 from acceptance.machine.placement import MPIS, Layout, PlacementFault, misplaced
-from acceptance.machine.slurm_jobs import SLURM, last_words
-from acceptance.machine.slurm_nodes import (
-    PinFault,
+from acceptance.machine.slurm import (
+    SLURM,
     SlurmFault,
     SlurmNode,
     excluded_nodes,
+    last_words,
     listed_nodes,
+    lists_nodes,
     partition_nodes,
     partition_option,
 )
@@ -52,7 +53,6 @@ from acceptance.machine.spack import (
     BUILD,
     BUILD_TIME,
     Spack,
-    SpackFault,
     clone_spack,
     complaint,
     compose_environment,
@@ -65,5 +65,6 @@ from acceptance.machine.spack import (
     pinned_version,
     read_lock,
     spack_features,
+    spack_suites,
     unbuilt,
 )

@@ -19,9 +19,8 @@ from acceptance.core import machine
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.text import shortened
 from acceptance.core.words import mismatch
-from acceptance.machine import slurm_nodes
-from acceptance.machine.slurm_jobs import SLURM
-from acceptance.machine.slurm_nodes import SlurmFault, partition_nodes
+from acceptance.machine import slurm
+from acceptance.machine.slurm import SLURM, SlurmFault, partition_nodes
 
 #: Prints what the caches of a node are.
 CACHE_SCRIPT = Path(__file__).with_name("cache.sh")
@@ -195,7 +194,7 @@ def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
     try:
         nodes = partition_nodes(access)
         names = frozenset.intersection(*(node.partitions for node in nodes))
-        limits = [p.most_nodes for p in slurm_nodes.all_partitions() if p.name in names]
+        limits = [p.most_nodes for p in slurm.all_partitions() if p.name in names]
         away = {node.name: node.text for node in nodes if not node.up}
     except SlurmFault as err:
         return Size(stated if isinstance(stated, int) else 0, 0, unknown=str(err))

@@ -12,7 +12,7 @@ Where the ranks stood, as they or SimGrid said it, is compared with what was ask
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from acceptance.core.errors import Fault, ParseError
@@ -40,7 +40,7 @@ _SLURM = ("srun", "srunalloc")
 
 
 class PlacementFault(Fault, ValueError):
-    """A placement that this launcher or MPI cannot be asked for, and why."""
+    """A placement that this launcher or MPI cannot be asked for, nor a case of nodes, and why."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,11 @@ class Layout:
         return -(-self.processes // self.per_node)
 
     @property
+    def per_socket(self) -> int | None:
+        """Return how many ranks a socket gets; None where any number."""
+        return self.processes // 2 if self.placement == "inter-socket" else None
+
+    @property
     def even(self) -> bool:
         """Tell whether each node has the same number of ranks."""
         return self.processes % self.per_node == 0
@@ -74,13 +79,8 @@ class Layout:
         return self.mapping != "block" or self.placement in ("intra-socket", "inter-socket")
 
 
-@dataclass(frozen=True)
-class Launch:
-    """What a launcher must be told: options, environment variables, and (Slurm) ranks a socket."""
-
-    options: tuple[str, ...] = ()
-    variables: dict[str, str] = field(default_factory=dict)
-    per_socket: int | None = None
+#: What a launcher must be told: options, and environment variables.
+Launch = tuple[tuple[str, ...], dict[str, str]]
 
 
 def family(launcher: str, mpi: str) -> str:
@@ -102,7 +102,8 @@ def family(launcher: str, mpi: str) -> str:
 def place(launcher: str, layout: Layout) -> Launch:
     """Return what puts ranks where a layout has them; each rank is bound to a core.
 
-    `launcher` is a `family`. Raises PlacementFault for what cannot be asked for.
+    `launcher` is a `family`; srun is also told the ranks of a socket, by ReFrame. Raises
+    PlacementFault for what cannot be asked for.
     """
     if layout.placement not in PLACEMENTS or layout.mapping not in MAPPINGS:
         raise PlacementFault(f"unknown placement {layout.placement!r} or {layout.mapping!r}")
@@ -125,26 +126,24 @@ def place(launcher: str, layout: Layout) -> Launch:
 
 def _smpirun(layout: Layout) -> Launch:
     # The file of hosts has the layout.
-    return Launch(("-platform", PLATFORM_FILE, "-hostfile", HOST_FILE))
+    return ("-platform", PLATFORM_FILE, "-hostfile", HOST_FILE), {}
 
 
 def _srun(layout: Layout) -> Launch:
     options = (f"--distribution={layout.mapping}:block", "--cpu-bind=cores")
     # Else the others wait for a rank that has crashed until the job's time limit.
-    variables = {"SLURM_KILL_BAD_EXIT": "1"}
-    half = layout.processes // 2 if layout.placement == "inter-socket" else None
-    return Launch(options, variables, per_socket=half)
+    return options, {"SLURM_KILL_BAD_EXIT": "1"}
 
 
 def _openmpi(layout: Layout) -> Launch:
-    if layout.placement == "inter-socket":
-        where = f"--map-by ppr:{layout.processes // 2}:socket --rank-by slot"
+    if layout.per_socket:
+        where = f"--map-by ppr:{layout.per_socket}:socket --rank-by slot"
     elif layout.nodes > 1:
         rank = {"block": "slot", "cyclic": "node"}[layout.mapping]
         where = f"--map-by ppr:{layout.per_node}:node --rank-by {rank}"
     else:
         where = "--map-by core"
-    return Launch((*where.split(), "--bind-to", "core"))
+    return (*where.split(), "--bind-to", "core"), {}
 
 
 def _hydra(layout: Layout) -> Launch:
@@ -154,7 +153,7 @@ def _hydra(layout: Layout) -> Launch:
         raise PlacementFault(
             f"Hydra cannot put {layout.processes} ranks so that partners never share a socket"
         )
-    return Launch(("-bind-to", "core", "-map-by", where, *_per_turn(layout)))
+    return ("-bind-to", "core", "-map-by", where, *_per_turn(layout)), {}
 
 
 def _intel(layout: Layout) -> Launch:
@@ -168,7 +167,7 @@ def _intel(layout: Layout) -> Launch:
     if layout.nodes > 1:
         # Otherwise a job manager's own count wins over -ppn.
         variables["I_MPI_JOB_RESPECT_PROCESS_PLACEMENT"] = "0"
-    return Launch(_per_turn(layout), variables)
+    return _per_turn(layout), variables
 
 
 def _per_turn(layout: Layout) -> tuple[str, ...]:

@@ -35,10 +35,6 @@ from acceptance.machine import externals
 _MARKED, _GOES_ON = re.compile(r"  >> \d+ +(?P<text>.*)"), re.compile(" {12}")
 
 
-class SpackFault(Fault):
-    """Something about Spack that the reader has to fix: what, where and how."""
-
-
 @dataclass(frozen=True)
 class Spack:
     """A Spack: the root of its clone, and the package repository to use with it.
@@ -139,11 +135,11 @@ def complaint(output: str) -> str:
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    """Return the table of a YAML file; raises SpackFault where it holds none."""
+    """Return the table of a YAML file; raises Fault where it holds none."""
     try:
         return msgspec.yaml.decode(path.read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError) as err:
-        raise SpackFault(f"{path}: cannot be read: {err}") from None
+        raise Fault(f"{path}: cannot be read: {err}") from None
 
 
 def commit(folder: Path) -> str:
@@ -201,7 +197,7 @@ def _reaches_sources() -> bool:
 def fill_mirror(destination: Path, suite: str, system: str, mpi: str, spack: Spack) -> str:
     """Put the sources of a suite, and a build cache of what is installed, into a mirror.
 
-    Returns what the mirror has now. Raises SpackFault when a source cannot be had or its checksum
+    Returns what the mirror has now. Raises Fault when a source cannot be had or its checksum
     is wrong.
     """
     pristine = environment_for(suite, system, mpi, spack)
@@ -213,7 +209,7 @@ def fill_mirror(destination: Path, suite: str, system: str, mpi: str, spack: Spa
         done = spack.run("-e", str(work), *step)
         if done.fault:
             why = complaint(done.err + done.out) or done.fault
-            raise SpackFault(f"{suite} with {mpi}: {why}")
+            raise Fault(f"{suite} with {mpi}: {why}")
     push = ["buildcache", "push", "--unsigned", "--update-index", str(destination)]
     done = spack.run("-e", str(work), *push)
     shutil.rmtree(work)
@@ -223,7 +219,7 @@ def fill_mirror(destination: Path, suite: str, system: str, mpi: str, spack: Spa
 def clone_spack(home: Path) -> str:
     """Clone the pinned Spack and package repository into a folder; return what was done.
 
-    Raises SpackFault, in one line, when the network does not reach them.
+    Raises Fault, in one line, when the network does not reach them.
     """
     for name, (repository, tag, wanted) in CLONES.items():
         if not (home / name).exists():
@@ -243,9 +239,9 @@ def _clone(url: str, tag: str, wanted: str, folder: Path) -> None:
         return
     shutil.rmtree(part, ignore_errors=True)
     if not done.fault:
-        raise SpackFault(f"{url}: {tag} is not the commit {wanted} it was")
+        raise Fault(f"{url}: {tag} is not the commit {wanted} it was")
     why = complaint(done.err.replace("fatal:", "Error:")) or done.fault
-    raise SpackFault(
+    raise Fault(
         f"cannot clone {url}: {why}; without a network, set SPACK_ROOT to a Spack and see 'No "
         "internet' in spack-envs/README.md"
     )
@@ -259,14 +255,18 @@ _NO_SUITES = ("spack", "mpi")
 BUILD = "ACCEPTANCE_BUILD"
 
 
-def spack_features(workspace: Workspace | None = None) -> list[str]:
-    """Return the features of an environment for which Spack builds its suites with an MPI.
+def spack_suites(workspace: Workspace) -> list[str]:
+    """Return the suites that Spack can build.
 
-    Spack can build what a folder `spack-envs/suites/` has a file for: the clone's, or the site's.
+    That is what a folder `spack-envs/suites/` has a file for: the clone's, or the site's.
     """
-    folders = (workspace or Workspace.of()).systems
-    suites = {path.stem for root in folders for path in (root / _SUITES).glob("*.yaml")}
-    return [*_NO_SUITES, *sorted(suites)]
+    folders = (root / _SUITES for root in workspace.systems)
+    return sorted({path.stem for folder in folders for path in folder.glob("*.yaml")})
+
+
+def spack_features(workspace: Workspace | None = None) -> list[str]:
+    """Return the features of an environment for which Spack builds its suites with an MPI."""
+    return [*_NO_SUITES, *spack_suites(workspace or Workspace.of())]
 
 
 def features_on_local(mpi: str, workspace: Workspace) -> list[str]:
@@ -294,7 +294,7 @@ def unbuilt(mpis: Collection[str], workspace: Workspace) -> dict[str, list[str]]
     folder = workspace.spack / "envs"
     never = {
         suite: [mpi for mpi in mpis if not any(folder.glob(f"local-{suite}-{mpi}*/spack.lock"))]
-        for suite in spack_features(workspace)[len(_NO_SUITES) :]
+        for suite in spack_suites(workspace)
     }
     return {suite: of for suite, of in never.items() if of}
 
@@ -303,12 +303,12 @@ def unbuilt(mpis: Collection[str], workspace: Workspace) -> dict[str, list[str]]
 def pinned_version(suite: str) -> str:
     """Return the version of a suite that its file in `spack-envs/suites/` pins.
 
-    Raises SpackFault when the file names none.
+    Raises Fault when the file names none.
     """
     path = _suite_file(suite, Workspace.of())
     version = re.search(r"@(\S+)", str(_read_yaml(path).get("specs")))
     if not version:
-        raise SpackFault(f"{path}: pins no version")
+        raise Fault(f"{path}: pins no version")
     return version[1].rstrip("',]")
 
 
@@ -328,12 +328,12 @@ def compose_environment(
     """Return the spack.yaml of a suite on a system with one of its MPIs.
 
     `version` replaces the one that the suite's file pins, `variants` are added to its spec.
-    Raises SpackFault when a file that it is made of is missing or no configuration of Spack.
+    Raises Fault when a file that it is made of is missing or no configuration of Spack.
     """
     path = _suite_file(suite, spack.workspace)
     roots = _read_yaml(path).get("specs")
     if not isinstance(roots, list) or not roots:
-        raise SpackFault(f"{path}: names no specs")
+        raise Fault(f"{path}: names no specs")
     if version:
         roots = [re.sub(r"@\S+", f"@{version}", spec) for spec in roots]
     specs = [" ".join(filter(None, (spec, variants, f"^{mpi}"))) for spec in roots]
@@ -350,7 +350,7 @@ def _settings(system: str, mpi: str, spack: Spack) -> dict[str, Any]:
     """Return what every environment of a system has; its packages must have the MPI."""
     folder = _first(spack.workspace, f"spack-envs/systems/{system}")
     if not folder.is_dir():
-        raise SpackFault(f"{folder}: missing; a system that uses Spack says here what it has")
+        raise Fault(f"{folder}: missing; a system that uses Spack says here what it has")
     settings = _read_yaml(_ENVS / "common.yaml")
     if system == "local":
         packages = externals.externals(spack.workspace.spack / "prefix")
@@ -359,7 +359,7 @@ def _settings(system: str, mpi: str, spack: Spack) -> dict[str, Any]:
         settings = _merged(settings, _read_yaml(path))
     settings = _merged(settings, _places(spack))
     if mpi not in settings.get("packages", {}):
-        raise SpackFault(f"{folder}: its packages have no {mpi}; an environment asks for it")
+        raise Fault(f"{folder}: its packages have no {mpi}; an environment asks for it")
     return settings
 
 
@@ -388,7 +388,7 @@ def _mirrors(mirror: str) -> dict[str, Any]:
     folder = Path(mirror).expanduser()
     local = "://" not in mirror
     if local and not folder.is_dir():
-        raise SpackFault(f"SPACK_MIRROR={mirror}: no such folder")
+        raise Fault(f"SPACK_MIRROR={mirror}: no such folder")
     binary = not local or (folder / "v3").is_dir() or (folder / "build_cache").is_dir()
     url = folder.resolve().as_uri() if local else mirror
     return {"site": {"url": url, "source": True, "binary": binary, "signed": False}}
@@ -429,7 +429,7 @@ def _locked(folder: Path) -> contextlib.AbstractContextManager[None]:
 def read_lock(lock: str, identity: Mapping[str, str]) -> dict[str, str]:
     """Return what a spack.lock says was built: spec, hash, compiler, MPI, target.
 
-    Source of the form: `spack.lock` version 6 and 7 (`roots`, `concrete_specs`). Raises SpackFault
+    Source of the form: `spack.lock` version 6 and 7 (`roots`, `concrete_specs`). Raises Fault
     for anything else.
     """
     try:
@@ -448,7 +448,7 @@ def read_lock(lock: str, identity: Mapping[str, str]) -> dict[str, str]:
             **identity,
         }
     except (ValueError, KeyError, IndexError, TypeError) as err:
-        raise SpackFault(f"spack.lock: not of a form that this program knows: {err!r}") from None
+        raise Fault(f"spack.lock: not of a form that this program knows: {err!r}") from None
 
 
 def _dependency(spec: Mapping[str, Any], specs: Mapping[str, Any], virtual: str) -> str:

@@ -2,4 +2,4 @@
 
 from acceptance.nodes import cables, culprits
 from acceptance.nodes.all_pairs import ALL_PAIRS, AllPairs, compared_pairs, finding_of
-from acceptance.nodes.culprits import FAILING, number_text
+from acceptance.nodes.culprits import FAILING

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from acceptance.core.findings import Finding
 from acceptance.core.pairs import INSIDE, UNITS, PairMatrix
-from acceptance.core.text import natural, plural, shortened
+from acceptance.core.text import natural, number_text, plural, shortened
 from acceptance.core.words import direction
 from acceptance.nodes.cables import QUANTITY, Ways
-from acceptance.nodes.culprits import Culprit, Judgement, NodeValues, number_text
+from acceptance.nodes.culprits import Culprit, Judgement, NodeValues
 from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY
 
 #: The benchmark of the cases that measure all pairs.

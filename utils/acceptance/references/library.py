@@ -16,20 +16,15 @@ from typing import Any, get_args
 from acceptance.core.groups import grouped
 from acceptance.core.text import plural
 from acceptance.core.words import UNITS, is_simulated
-from acceptance.references import claim_rows, csv_rows, recordings
+from acceptance.references import recordings, rows
 from acceptance.references.records import (
     RANGED,
     Claim,
-    Partition,
     Printed,
     Reference,
     ReferenceFault,
 )
 from acceptance.references.tolerances import RECORDED, SOURCES, Tolerances
-
-
-class Ambiguous(LookupError):
-    """Two references that fit a result equally well."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,8 @@ class Library:
 
     folder: Path
     papers: dict[str, str]
-    partitions: dict[str, Partition]
+    #: `system:partition` of the test beds -> what systems.csv says of it, by column.
+    partitions: dict[str, rows.Row]
     values: tuple[Reference, ...]
     claims: tuple[Claim, ...]
     tolerances: Tolerances
@@ -58,10 +54,10 @@ class Library:
         Raises ReferenceFault as `load`.
         """
         if system not in self._recordings:
-            rows = recordings.read(recordings.recording_of(self.folder, system))
-            _check_duplicates(rows)
-            self._recordings[system] = tuple(rows)
-            self._index.update(_indexed(rows))
+            found = recordings.read(recordings.recording_of(self.folder, system))
+            _check_duplicates(found)
+            self._recordings[system] = tuple(found)
+            self._index.update(_indexed(found))
         return self._recordings[system]
 
     def look_up(
@@ -77,15 +73,14 @@ class Library:
         """Return the reference that judges a result: a baseline, else a published value.
 
         Of the rows that fit (`Reference.fits`) the one with the most parameters wins, `=`
-        before `~` before a bound, and of two bounds that on the worse side. Raises Ambiguous when
-        two rows fit equally well, and ValueError when the row that judges has another unit than the
-        result.
+        before `~` before a bound, and of two bounds that on the worse side. Raises ValueError when
+        two rows fit equally well, or the row that judges has another unit than the result.
         """
         if RECORDED in sources:
             self.recorded(system)
         for source in sources:
-            rows = self._index.get((source, system, partition, benchmark, metric), [])
-            if matches := [row for row in rows if row.fits(parameters)]:
+            indexed = self._index.get((source, system, partition, benchmark, metric), [])
+            if matches := [row for row in indexed if row.fits(parameters)]:
                 return _best(matches, unit)
         return None
 
@@ -121,9 +116,9 @@ class Library:
         return index
 
 
-def _indexed(rows: Iterable[Reference]) -> dict[tuple[str, ...], list[Reference]]:
+def _indexed(references: Iterable[Reference]) -> dict[tuple[str, ...], list[Reference]]:
     return grouped(
-        rows, lambda row: (row.source, row.system, row.partition, row.benchmark, row.metric)
+        references, lambda row: (row.source, row.system, row.partition, row.benchmark, row.metric)
     )
 
 
@@ -138,7 +133,7 @@ def _best(matches: list[Reference], unit: str) -> Reference:
     first, *others = sorted(matches, key=rank)
     for row in others:
         if rank(row) == rank(first) and row.value != first.value:
-            raise Ambiguous(
+            raise ValueError(
                 f"{first.path}:{first.line} and {row.path}:{row.line} fit this result equally well"
             )
     if first.unit != unit:
@@ -161,14 +156,14 @@ def load(folder: Path) -> Library:
 @lru_cache(maxsize=2)
 def _load(folder: Path, _: tuple[tuple[Path, int, int], ...]) -> Library:
     tolerances = Tolerances.load(folder / "tolerances.yaml")
-    papers = csv_rows.papers(folder / "papers.bib")
-    partitions = csv_rows.partitions(folder / "systems.csv", papers)
+    papers = rows.papers(folder / "papers.bib")
+    partitions = rows.partitions(folder / "systems.csv", papers)
     values: list[Reference] = []
     for path in sorted(folder.glob("*.csv")):
         if path.name not in ("systems.csv", "claims.csv"):
             if path.stem not in papers:
                 raise ReferenceFault(f"papers.bib has no entry {path.stem!r}", where=str(path))
-            values += csv_rows.values(path, "published", partitions)
+            values += rows.values(path, "published", partitions)
     for paper in papers:
         if not (folder / f"{paper}.csv").is_file():
             place = str(folder / "papers.bib")
@@ -176,7 +171,7 @@ def _load(folder: Path, _: tuple[tuple[Path, int, int], ...]) -> Library:
     baselines = [
         row
         for path in sorted((folder / "sites").glob("*.csv"))
-        for row in csv_rows.values(path, "baseline", None)
+        for row in rows.values(path, "baseline", None)
     ]
     of_sites = {
         path.stem: tolerances.overridden(path)
@@ -194,11 +189,11 @@ def _load(folder: Path, _: tuple[tuple[Path, int, int], ...]) -> Library:
             )
     _check_duplicates(values)
     _check_duplicates(baselines)
-    claims = claim_rows.claims(folder / "claims.csv", papers, partitions)
+    claims = rows.claims(folder / "claims.csv", papers, partitions)
     for path in sorted((folder / "sites/claims").glob("*.csv")):
-        claims += claim_rows.claims(path, (path.stem,), None)
-    rows = tuple(values), tuple(claims), tolerances, tuple(baselines)
-    return Library(folder, papers, partitions, *rows, of_sites)
+        claims += rows.claims(path, (path.stem,), None)
+    judging = tuple(values), tuple(claims), tolerances, tuple(baselines)
+    return Library(folder, papers, partitions, *judging, of_sites)
 
 
 def _check_apart(folder: Path) -> None:

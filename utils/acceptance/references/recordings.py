@@ -8,29 +8,13 @@ import io
 from collections.abc import Iterable
 from pathlib import Path
 
-from msgspec import Struct
-
-from acceptance.core import records
-from acceptance.core.records import Filled
 from acceptance.core.words import UNITS, is_measured
-from acceptance.references.fields import Row, known, number, refuse, rows
 from acceptance.references.records import Reference, read_parameters, write_parameters
+from acceptance.references.rows import Row, known, number, read_rows, refuse
 from acceptance.references.tolerances import RECORDED
 
-
-class _Line(Struct, frozen=True, forbid_unknown_fields=True):
-    """The columns of a file; `values` are `size=value` with semicolons, the size may be empty."""
-
-    where: Filled
-    partition: Filled
-    benchmark: Filled
-    metric: Filled
-    parameters: str
-    unit: Filled
-    values: Filled
-
-
-COLUMNS = _Line.__struct_fields__
+#: `values` are `size=value` with semicolons, where the size may be empty.
+COLUMNS = ("where", "partition", "benchmark", "metric", "parameters", "unit", "values")
 _SIZE = "message_size"
 
 
@@ -44,13 +28,14 @@ def read(path: Path) -> list[Reference]:
     found: list[Reference] = []
 
     def take(row: Row, line: int) -> None:
-        read = records.read(_Line, row, "a row")
-        known("unit", read.unit, UNITS)
-        keys = read_parameters(read.parameters)
-        found.extend(_value(path, line, read, keys, text) for text in read.values.split(";"))
+        for name in COLUMNS:
+            refuse(not row[name] and name != "parameters", f"{name} is ''; it has to be filled in")
+        known("unit", row["unit"], UNITS)
+        keys = read_parameters(row["parameters"])
+        found.extend(_value(path, line, row, keys, text) for text in row["values"].split(";"))
 
     if path.exists():
-        rows(path, COLUMNS, take)
+        read_rows(path, COLUMNS, take)
     return found
 
 
@@ -71,14 +56,14 @@ def as_text(references: Iterable[Reference]) -> str:
     return text.getvalue()
 
 
-def _value(path: Path, line: int, row: _Line, keys: dict[str, str], text: str) -> Reference:
+def _value(path: Path, line: int, row: Row, keys: dict[str, str], text: str) -> Reference:
     size, equals, printed = text.partition("=")
     refuse(not equals, f"{text!r} is not of the form size=value")
     value = number(printed)
     refuse(not is_measured(value), f"the value {printed!r} can be no measurement")
     return Reference(
-        source=RECORDED, origin=path.stem, where=row.where, system=path.stem,
-        partition=row.partition, benchmark=row.benchmark, metric=row.metric,
+        source=RECORDED, origin=path.stem, where=row["where"], system=path.stem,
+        partition=row["partition"], benchmark=row["benchmark"], metric=row["metric"],
         parameters=keys | (read_parameters(f"{_SIZE}={size}") if size else {}), relation="=",
-        value=value, unit=row.unit, printed=printed, note="", path=path, line=line,
+        value=value, unit=row["unit"], printed=printed, note="", path=path, line=line,
     )  # fmt: skip

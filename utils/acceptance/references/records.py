@@ -145,25 +145,6 @@ class ReferenceFault(Fault):
     """Reference data that cannot be used: file, line and what is wrong with it."""
 
 
-@dataclass(frozen=True)
-class Partition:
-    """A partition of a test bed: its ReFrame names and the facts that the paper gives."""
-
-    system: str
-    partition: str
-    facts: dict[str, str]
-
-    @property
-    def fullname(self) -> str:
-        """Return ReFrame's name, `system:partition`."""
-        return f"{self.system}:{self.partition}"
-
-    @property
-    def printed(self) -> tuple[str, ...]:
-        """Return the names under which the paper speaks of it."""
-        return tuple(name.strip() for name in self.facts["printed"].split(";"))
-
-
 #: What says how a printed number relates to the quantity.
 Printed = Literal["=", "~", ">=", "<="]
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 from acceptance.core.text import there_are
 from acceptance.references.library import Library
 from acceptance.references.records import VALUE_COLUMNS, Reference, ReferenceFault, write_parameters
+from acceptance.suites import check_of
 
 #: What a table for people leaves out.
 SHORT_COLUMNS = tuple(
@@ -59,6 +60,12 @@ def fields(row: Reference) -> dict[str, str]:
         # No exponent, and no ".0" either.
         "value": f"{Decimal(repr(row.value)).normalize():f}",
     }
+
+
+def as_data(row: Reference) -> dict[str, object]:
+    """Return a row with its value as a number, where it is from, and the check that measures it."""
+    check = check_of(row.benchmark, row.metric)
+    return {**fields(row), "value": row.value, "source": row.source, "check": check}
 
 
 def as_csv(rows: Iterable[Reference]) -> str:

@@ -4,15 +4,15 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 import yaml
 from msgspec import Meta, Struct
 
 from acceptance.core.words import UNITS, direction
-from acceptance.references.fields import text_of
 from acceptance.references.records import RELATIONS, ReferenceFault
+from acceptance.references.rows import text_of
 
 #: What a reference can come from, in the order in which it judges.
 SOURCES = ("baseline", "published", "limit")
@@ -33,6 +33,7 @@ COMPARED = ("%", "x", "decade", "difference")
 ABOUT = 2.0
 
 _Reason = Annotated[str, Meta(pattern=r"\S")]
+_Bounded = TypeVar("_Bounded")
 
 
 class Tolerance(Struct, frozen=True, forbid_unknown_fields=True):
@@ -46,15 +47,13 @@ class Tolerance(Struct, frozen=True, forbid_unknown_fields=True):
     reason: _Reason
 
 
-class _Points(Struct, frozen=True, forbid_unknown_fields=True):
-    within: Annotated[float, Meta(gt=0, le=100)]
+class _Within(Struct, Generic[_Bounded], frozen=True, forbid_unknown_fields=True):
+    within: _Bounded
     reason: _Reason
 
 
-class _Fraction(Struct, frozen=True, forbid_unknown_fields=True):
-    within: Annotated[float, Meta(gt=0, lt=1)]
-    reason: _Reason
-
+_Points = _Within[Annotated[float, Meta(gt=0, le=100)]]
+_Fraction = _Within[Annotated[float, Meta(gt=0, lt=1)]]
 
 #: What the file may state, by the keys that lead to it.
 _STATED: dict[str, Any] = {

@@ -130,7 +130,7 @@ def baseline_of(series: Series, library: Library, source: str = "baseline") -> R
             series.unit,
             (source,),
         )
-    except (LookupError, ValueError):  # ambiguous, or of another unit: the checks fail with it
+    except ValueError:  # ambiguous, or of another unit: the checks fail with it
         return None
 
 

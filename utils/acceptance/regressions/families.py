@@ -81,33 +81,43 @@ def _of_metrics(series: Sequence[tuple[int, Series, int]]) -> Iterator[_Formed]:
 
 
 def of_nodes(
-    slots: Ints,
-    sessions: Ints,
-    sets: NDArray[np.uint32],
-    named: Mapping[int, tuple[str, ...]],
+    new: New,
+    which: Ints,
+    nodes: Sequence[tuple[str, ...]],
     series: Mapping[int, Series],
     known: Iterable[Node],
 ) -> Iterator[_Formed]:
     """Yield the families of nodes that form with new samples, of `series` by their slots.
 
-    `sets` are what the samples were measured on, of `known` nodes there are families already.
+    `which` of `nodes` a sample was measured on; of `known` nodes there are families already.
     """
     done = set(known)
-    few = {code: nodes for code, nodes in named.items() if 0 < len(set(nodes)) <= FAMILY_NODES}
-    own = np.flatnonzero(np.isin(sets, np.array([*few], sets.dtype)))
-    own = own[np.lexsort((slots[own], sets[own], sessions[own]))]
-    edges = np.flatnonzero(np.diff(sessions[own], prepend=-1, append=-1))
+    places: dict[tuple[str, str], int] = {}
+    place = np.full(max(int(new.slot.max(initial=0)), max(series, default=0)) + 1, -1)
+    for slot, one in series.items():
+        key = one.case.key
+        place[slot] = places.setdefault((key.system, key.partition), len(places))
+    # A pair is a partition with a set of nodes, -1 where the series is of no interest.
+    pair = np.where(place[new.slot] < 0, -1, place[new.slot] * len(nodes) + which)
+    names = [*places]
+    of_pair: dict[int, list[Node]] = {
+        code: [(*names[code // len(nodes)], name) for name in nodes[code % len(nodes)] if code >= 0]
+        for code in np.unique(pair).tolist()
+    }
+    by_session = np.argsort(new.session, kind="stable")
+    edges = np.flatnonzero(np.diff(new.session[by_session], prepend=-1, append=-1))
     for first, last in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        those = own[first:last]
+        those = by_session[first:last]
+        # Most sessions have no node of which there is no family yet.
+        codes = [code for code in np.unique(pair[those]) if not done.issuperset(of_pair[code])]
+        those = those[np.isin(pair[those], codes)]
         on: dict[Node, set[int]] = defaultdict(set)
-        for slot, code in {*zip(slots[those].tolist(), sets[those].tolist(), strict=True)}:
-            if slot in series:
-                key = series[slot].case.key
-                for name in few[code]:
-                    on[key.system, key.partition, name].add(slot)
+        for slot, code in zip(new.slot[those].tolist(), pair[those].tolist(), strict=True):
+            for node in of_pair[code]:
+                on[node].add(slot)
         for node in sorted(on.keys() - done):
             members = _few_of_each(sorted(on[node]), series)
-            for formed in _some(int(sessions[those[0]]), members):
+            for formed in _some(int(new.session[those[0]]), members):
                 done.add(node)
                 yield formed._replace(node=node)
 
@@ -150,9 +160,13 @@ def take(
     first = dict(zip(slots.tolist(), new.session[at].tolist(), strict=True))
     own = [slot for slot in begun.tolist() if slot in first and slot in series]
     known = [node for block in kept.families for node in block.nodes if node is not None]
+    codes = np.unique(new.sets)
+    which = np.searchsorted(codes, new.sets)
+    each_of = (named.get(code, ()) for code in codes.tolist())
+    nodes = [some if len(set(some)) <= FAMILY_NODES else () for some in each_of]
     formed = [
         *_of_metrics([(slot, series[slot], first[slot]) for slot in own]),
-        *of_nodes(new.slot, new.session, new.sets, named, series, known),
+        *of_nodes(new, which, nodes, series, known),
     ]
     blocks = [(block, np.full(len(block.members), -1)) for block in kept.families]
     blocks += _blocks(formed)
@@ -168,7 +182,7 @@ def take(
         states = kept.states(number) if is_kept else empty(families, members)
         values = np.full((len(sessions), families * members), np.nan)
         renewed = np.zeros(values.shape, np.bool_)
-        sample, place = _places(block, since, new, named)
+        sample, place = _places(block, since, new, which, nodes)
         values[row[sample], place] = new.worse[sample]
         renewed[row[sample], place] = new.renewed[sample]
         values = values.reshape(len(sessions), families, members)
@@ -192,29 +206,24 @@ def _blocks(formed: list[_Formed]) -> Iterator[tuple[FamilyBlock, Ints]]:
 
 
 def _places(
-    block: FamilyBlock, since: Ints, new: New, named: Mapping[int, tuple[str, ...]]
+    block: FamilyBlock, since: Ints, new: New, which: Ints, nodes: Sequence[tuple[str, ...]]
 ) -> tuple[Ints, Ints]:
     """Return which new samples are of families of a block, and of which member in all of them.
 
-    Of a node's family only those count that were measured on it, from the session on with which it
-    forms (`since`).
+    Of a node's family only those count that were measured on it (`which` of `nodes`), from the
+    session on with which it forms (`since`).
     """
     flat = block.members.ravel()
     order = np.argsort(flat, kind="stable")
-    first, last = (np.searchsorted(flat[order], new.slot, side) for side in ("left", "right"))
-    count = last - first
+    count_of = np.bincount(flat, minlength=int(new.slot.max(initial=0)) + 1)
+    count, last = count_of[new.slot], np.cumsum(count_of)[new.slot]
     sample = np.repeat(np.arange(len(new.slot)), count)
-    place = order[np.arange(len(sample)) + np.repeat(first - (np.cumsum(count) - count), count)]
+    place = order[np.arange(len(sample)) + np.repeat(last - np.cumsum(count), count)]
     family = place // block.members.shape[1]
-    codes, which = np.unique(new.sets, return_inverse=True)
-    known = [[_is_on(node, named.get(code, ())) for code in codes] for node in block.nodes]
+    known = [[node is None or node[2] in some for some in nodes] for node in block.nodes]
     on = np.array(known, np.bool_)  # of no new sample there is no code
-    counts = on[family, which.reshape(-1)[sample]] & (new.session[sample] >= since[family])
+    counts = on[family, which[sample]] & (new.session[sample] >= since[family])
     return sample[counts], place[counts]
-
-
-def _is_on(node: Node | None, nodes: tuple[str, ...]) -> bool:
-    return node is None or (node[2] in nodes and len(set(nodes)) <= FAMILY_NODES)
 
 
 def _rows(new: New) -> tuple[Ints, Ints]:

@@ -159,7 +159,7 @@ def _is_one_fabric(left: Side, right: Side, library: Library) -> bool:
     if left.partition == right.partition:
         return False
     names = (f"{model_of(side.system)}:{side.partition}" for side in (left, right))
-    known = [library.partitions[name].facts for name in names if name in library.partitions]
+    known = [library.partitions[name] for name in names if name in library.partitions]
     facts = [[each[column] for column in _FABRIC] for each in known]
     return len(facts) > 1 and facts[0] == facts[1]
 

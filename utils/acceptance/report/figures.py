@@ -21,12 +21,10 @@ from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
     Axis,
-    Form,
     Mark,
     Origin,
     Plot,
     Sample,
-    Scale,
     Trace,
     as_json,
     csv_text,
@@ -40,7 +38,13 @@ from acceptance.report.plot_model import (
 
 Figure = dict[str, Any]
 
-DASHES = dict(zip(Origin, ("solid", "dot", "dash", "dashdot", "longdash"), strict=True))
+DASHES: dict[Origin, str] = {
+    "measured": "solid",
+    "earlier sessions": "dot",
+    "published": "dash",
+    "baseline": "dashdot",
+    "physical limit": "longdash",
+}
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",
            "star", "hexagon")  # fmt: skip
 PATTERNS = ("", "/", "x", "-", ".", "\\", "|", "+")
@@ -87,7 +91,7 @@ def figure(plot: Plot) -> Figure:
                             "y": 0.5, "font": font})  # fmt: skip
     layout: Figure = {"shapes": [*map(_shape, plot.marks)], "annotations": annotations}
     forms = {trace.form for trace in plot.traces}
-    if Form.POLAR in forms:
+    if "polar" in forms:
         layout["margin"] = {"l": 150, "r": 150, "t": 40, "b": 40}
         narrow |= {"layout.margin.l": 102, "layout.margin.r": 102}
         narrow["layout.polar.angularaxis.tickfont.size"] = 10
@@ -120,7 +124,7 @@ def _traces(plot: Plot) -> list[Figure]:
         samples = trace.finite
         told: Figure = {
             "text": [_said(plot, trace, sample) for sample in samples],
-            "meta": escaped(f"{trace.label}, {trace.origin.value}"),
+            "meta": escaped(f"{trace.label}, {trace.origin}"),
             "hovertemplate": "%{meta}<br>%{text}<extra></extra>",
         }
         if any(sample.link for sample in samples):
@@ -133,7 +137,7 @@ def _traces(plot: Plot) -> list[Figure]:
         shared = {"name": escaped(trace.label), "legendgroup": str(at),
                   "visible": trace.shown}  # fmt: skip
         parts = [shared | {"hoverinfo": "skip"} | part for part in others if part["x"]]
-        made += [(trace.form is not Form.BAND, part) for part in (shared | own | told, *parts)]
+        made += [(trace.form != "band", part) for part in (shared | own | told, *parts)]
     return [part for _, part in sorted(made, key=lambda entry: entry[0])]
 
 
@@ -145,14 +149,14 @@ def by_row(values: Sequence[Any], across: int) -> list[list[Any]]:
 def _looks(traces: Sequence[Trace]) -> Iterator[Look]:
     groups: dict[str, int] = {}
     for at, trace in enumerate(traces):
-        bound = trace.origin is Origin.LIMIT and not trace.group
+        bound = trace.origin == "physical limit" and not trace.group
         key = trace.group or f"trace {at}"
         group = 0 if bound else groups.setdefault(key, len(groups))
         symbol = SYMBOLS[at % len(SYMBOLS)]
         yield Look(
             "limit" if bound else f"colour-{group % COLOURS + 1}",
             DASHES[trace.origin],
-            symbol if trace.origin is Origin.MEASURED else f"{symbol}-open",
+            symbol if trace.origin == "measured" else f"{symbol}-open",
             PATTERNS[at % len(PATTERNS)],
         )
 
@@ -170,7 +174,7 @@ def _said(plot: Plot, trace: Trace, sample: Sample) -> str:
     if sample.y is not None:
         unit = axis.unit if axis.unit != "B" else ""
         lines.append(f"{axis.title}: {x_text(axis, sample.y)} {unit}".strip())
-    elif trace.form is not Form.BAND:
+    elif trace.form != "band":
         lines.append(f"{axis.title}: no number")
     if sample.low is not None:
         ends = f"from {number_text(sample.low)} to {number_text(sample.high)}"
@@ -180,9 +184,9 @@ def _said(plot: Plot, trace: Trace, sample: Sample) -> str:
 
 def _places(axis: Axis, values: Sequence[Any]) -> list[Any]:
     """Return numbers as plotly has them on an axis; those that it has no place for are None."""
-    if axis.scale is Scale.CATEGORY:
+    if axis.scale == "category":
         return [escaped(value) for value in values]
-    if axis.scale is Scale.LOG:
+    if axis.scale == "log":
         return [value if value is not None and value > 0 else None for value in values]
     return [*values]
 
@@ -195,9 +199,9 @@ def _xy(plot: Plot, samples: Sequence[Sample]) -> Figure:
 def _line(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
     long, own = len(samples) > SYMBOLS_UP_TO, colour(look.colour)
     made = {"type": "scatter", **_xy(plot, samples), **_drawn(look, own)}
-    if trace.form is Form.POINTS:
+    if trace.form == "points":
         made |= {"mode": "markers"} | ({"marker": made["marker"] | {"size": 3}} if long else {})
-    elif long or trace.origin is Origin.LIMIT:
+    elif long or trace.origin == "physical limit":
         made["mode"] = "lines"
     return [made]
 
@@ -229,7 +233,7 @@ def _band(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> li
 
 
 def _bar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
-    opaque = "" if trace.origin is Origin.MEASURED else "73"
+    opaque = "" if trace.origin == "measured" else "73"
     marker = {"color": colour(look.colour, opaque), "line": {"color": colour(look.colour)},
               "pattern": {"shape": look.pattern}}  # fmt: skip
     return [{"type": "bar", **_xy(plot, samples), "marker": marker}]
@@ -248,16 +252,16 @@ def _polar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> l
 
 
 _FORMS = {
-    Form.LINE: _line,
-    Form.POINTS: _line,
-    Form.BAR: _bar,
-    Form.BAND: _band,
-    Form.POLAR: _polar,
+    "line": _line,
+    "points": _line,
+    "bar": _bar,
+    "band": _band,
+    "polar": _polar,
 }
 
 
 def _is_bytes(axis: Axis) -> bool:
-    return axis.unit == "B" and axis.scale is Scale.LOG
+    return axis.unit == "B" and axis.scale == "log"
 
 
 def _title(axis: Axis) -> str:
@@ -271,14 +275,14 @@ def _broken(text: str, most: int) -> str:
 
 
 def _axis(axis: Axis, *, tozero: bool) -> Figure:
-    made: Figure = {"title": {"text": _broken(_title(axis), WIDE)}, "type": axis.scale.value}
-    if axis.scale is Scale.CATEGORY:
+    made: Figure = {"title": {"text": _broken(_title(axis), WIDE)}, "type": axis.scale}
+    if axis.scale == "category":
         return made | {"showgrid": False, "tickangle": "auto"}
-    if axis.scale is Scale.LINEAR:
+    if axis.scale == "linear":
         return made | {"rangemode": "tozero" if tozero and not axis.free else "normal"}
     # Without a format plotly writes 2 for 2,000; more ticks would hide each other below a power.
     log = {"tickformat": ",~r", "nticks": 6, "tickfont": {"size": 11}}
-    return made | (log if axis.scale is Scale.LOG else {})
+    return made | (log if axis.scale == "log" else {})
 
 
 def _ticks(sizes: Sequence[Any], most: int) -> Figure:

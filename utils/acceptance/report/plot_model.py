@@ -1,4 +1,4 @@
-"""What pages are made of: plots as data, each with the table behind it.
+"""What pages are made of: plots as data, each with the table behind it, and text as people read it.
 
 A `Plot` is all that a page says of a picture. It is written as a figure for the browser
 (`report/figures.py`), as a table, as CSV and as JSON, which all are made of its `numbers`, so that
@@ -20,48 +20,27 @@ import math
 import posixpath
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from enum import Enum
+from datetime import datetime
 from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jinja2
 from markupsafe import Markup
 
 from acceptance.core.errors import Fault
 from acceptance.core.text import bytes_text, plural, printable, shortened
+from acceptance.core.text import time_text as seconds_text
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
 
-
-class Scale(str, Enum):
-    """How an axis is drawn; dates by `static/history.js` alone."""
-
-    LINEAR = "linear"
-    LOG = "log"
-    CATEGORY = "category"
-    DATE = "date"
-
-
-class Origin(str, Enum):
-    """Where the numbers of a trace are from, as people read it; each has a dash of its own."""
-
-    MEASURED = "measured"
-    PAST = "earlier sessions"
-    PUBLISHED = "published"
-    BASELINE = "baseline"
-    LIMIT = "physical limit"
-
-
-class Form(str, Enum):
-    """How a trace is drawn."""
-
-    LINE = "line"
-    POINTS = "points"
-    BAR = "bar"
-    BAND = "band"
-    POLAR = "polar"
+#: How an axis is drawn; dates by `static/history.js` alone.
+Scale = Literal["linear", "log", "category", "date"]
+#: Where the numbers of a trace are from, as people read it; each has a dash of its own.
+Origin = Literal["measured", "earlier sessions", "published", "baseline", "physical limit"]
+#: How a trace is drawn.
+Form = Literal["line", "points", "bar", "band", "polar"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +52,7 @@ class Axis:
 
     title: str
     unit: str = ""
-    scale: Scale = Scale.LINEAR
+    scale: Scale = "linear"
     free: bool = False
 
     @property
@@ -109,8 +88,8 @@ class Trace:
 
     name: str
     samples: Sequence[Sample]
-    origin: Origin = Origin.MEASURED
-    form: Form = Form.LINE
+    origin: Origin = "measured"
+    form: Form = "line"
     simulated: bool = False
     group: str = ""
     #: False: the legend lists it, and a click shows it.
@@ -233,7 +212,7 @@ def title(plot: Plot) -> str:
     if not plot.simulated:
         return plot.title
     # Limits and published points say nothing of how the rest came about.
-    others = (Origin.LIMIT, Origin.PUBLISHED)
+    others = ("physical limit", "published")
     whole = all(trace.simulated for trace in plot.traces if trace.origin not in others)
     return f"{plot.title} ({'' if whole else 'partly '}{SIMULATED})"
 
@@ -260,7 +239,7 @@ def rows(plot: Plot) -> list[list[Any]]:
     header: list[Any] = ["trace", "origin", SIMULATED, plot.x.label, *[plot.y.label] * matrix]
     header += [(plot.z or plot.y).label, "low", "high", "note", "link"]
     return [header] + [
-        [trace.name, trace.origin.value, "yes" if trace.simulated else "no",
+        [trace.name, trace.origin, "yes" if trace.simulated else "no",
          x_text(plot.x, one.x, exact=True), *[one.row] * matrix,
          one.y, one.low, one.high, one.note, one.link]
         for trace, one in numbers(plot)
@@ -310,6 +289,25 @@ def number_text(value: float | None) -> str:
     return f"{value:,.{'0f' if 1000 <= abs(value) < 1e9 else '4g'}}"
 
 
+def time_text(when: float | datetime | str) -> str:
+    """Return a time (s since the epoch, or ISO 8601) as people write it, in the local zone."""
+    if isinstance(when, str):
+        try:
+            when = datetime.fromisoformat(when)
+        except ValueError:
+            return str(when)
+    elif not isinstance(when, datetime):
+        when = datetime.fromtimestamp(when)
+    return when.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _exact_text(value: Any) -> str:
+    """Return a number with all of the digits that a benchmark prints; a gap is a dash."""
+    if value is None:
+        return number_text(None)
+    return f"{value:.8g}" if isinstance(value, float) else str(value)
+
+
 def html(plot: Plot, page: str) -> Markup:
     """Return the figure of a plot for a page: title, summary, place to draw, table and downloads.
 
@@ -354,7 +352,7 @@ def _off_axis(plot: Plot) -> str:
     """Say which numbers a logarithmic axis has no place for; empty: all have one."""
 
     def is_off(axis: Axis, at: float | str | None) -> bool:
-        return axis.scale is Scale.LOG and isinstance(at, int | float) and at <= 0
+        return axis.scale == "log" and isinstance(at, int | float) and at <= 0
 
     lost = [one for _, one in numbers(plot) if is_off(plot.x, one.x) or is_off(plot.y, one.y)]
     places = shortened(dict.fromkeys(x_text(plot.x, one.x) for one in lost))
@@ -375,7 +373,14 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters["number"] = number_text
+    made.globals["address"] = addresses
+    made.filters |= {
+        "number": number_text,
+        "exact": _exact_text,
+        "time": time_text,
+        "day": lambda when: time_text(when)[:10],
+        "seconds": lambda seconds: number_text(None) if seconds is None else seconds_text(seconds),
+    }
     return made
 
 

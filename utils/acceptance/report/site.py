@@ -3,16 +3,15 @@
 import json
 import posixpath
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.groups import grouped
-from acceptance.report import figures
+from acceptance.report import addresses, figures, plot_model, runs
 from acceptance.report.pages import (
     compare,
     curves,
@@ -26,8 +25,7 @@ from acceptance.report.pages import (
     references,
     sessions,
 )
-from acceptance.report.plot_model import Page
-from acceptance.report.rendering import STATIC, Renderer, time_text
+from acceptance.report.plot_model import Page, time_text
 from acceptance.report.source import Source
 
 #: What makes the pages, in the order of the navigation.
@@ -38,28 +36,25 @@ MODULES = (
 MARKER = "report.json"
 #: Seconds to wait for another process that writes the same folder.
 PATIENCE = 60.0
+STATIC = Path(__file__).with_name("static")
+#: What a page may load: its own scripts and styles, nothing else. plotly.js adds two constant style
+#: elements, which are named by their hashes (the first one is empty); its style attributes are set
+#: by `static/plots.js` in a way that needs no exception.
+POLICY = (
+    "default-src 'none'; script-src 'self'; "
+    "style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' "
+    "'sha256-ji27qzEtxXZW+7dun6UwjHXJ18e6WAin1VvNtkzIE/o='; "
+    "img-src 'self' data:; font-src 'none'; base-uri 'none'; form-action 'none'"
+)
 #: The library that draws, and where its wheel has it.
 LIBRARY = "plotly.min.js"
 
 
-class ReportFault(Fault):
-    """A report that cannot be written: where, why, what to do."""
-
-
-@dataclass(frozen=True)
-class Written:
-    """A site that was written: its first page, and its size."""
-
-    index: Path
-    pages: int
-    bytes: int
-
-
-def write(source: Source, folder: Path) -> Written:
+def write(source: Source, folder: Path) -> tuple[Path, int, int]:
     """Write the site into a folder, whole or not at all; one that stood there is replaced.
 
-    Raises ReportFault for a folder that is no report of ours, and where it cannot be written;
-    ResultsFault where the database cannot be read.
+    Returns its first page, the number of pages, and its size (bytes). Raises Fault for a folder
+    that is no report of ours, and where it cannot be written or the database cannot be read.
     """
     folder = folder.resolve()
     _check(folder)
@@ -81,8 +76,8 @@ def write(source: Source, folder: Path) -> Written:
                 (aside / "old").rename(folder)
                 raise
     except OSError as err:
-        raise ReportFault(f"{folder}: cannot be written: {err.strerror or err}") from None
-    return Written(folder / "index.html", len(made), size)
+        raise Fault(f"{folder}: cannot be written: {err.strerror or err}") from None
+    return folder / "index.html", len(made), size
 
 
 def collect(source: Source) -> list[Page]:
@@ -117,26 +112,64 @@ def navigation(made: Iterable[Page]) -> list[Page]:
     return [listed[0] for listed in grouped(filled, lambda page: page.group).values()]
 
 
+def html(page: Page, navigation: Sequence[Page] = (), made: str = "") -> str:
+    """Return a page as HTML; `made` is the line at its end.
+
+    Every text that is filled in is escaped, and none is run as a script. A template fills in what
+    stands in the page's context. It has beside that: `page`, `href(address)` (an address in the
+    site as the page writes it), `plot(id)` (the figure of one of its plots), `address`
+    (`report/addresses.py`), `report/runs.py` as `runs`, and the filters `number`, `exact`, `time`,
+    `day`, `seconds`.
+    """
+    named = {each.id: each for each in page.plots}
+    given = {
+        "page": page,
+        "policy": POLICY,
+        "styles": _static(page, ".css"),
+        "scripts": _static(page, ".js"),
+        "navigation": navigation,
+        "made": made,
+        "simulated_page": page.simulated or any(each.simulated for each in page.plots),
+        "runs": runs,
+        "href": lambda address: addresses.relative(address, page.path),
+        "plot": lambda id: plot_model.html(named[id], page.path),
+    }
+    template = plot_model.environment().get_template(page.template)
+    return template.render(given | dict(page.context))
+
+
+def _static(page: Page, ending: str) -> list[str]:
+    """Return the files of `static/` that a page loads.
+
+    All load `report`, those with plots `plots.js` (which loads what it needs) and `plot.css`, and a
+    page of the template `NAME.html.j2` its own `NAME`.
+    """
+    own = page.template.split(".")[0]
+    names = ["report", *(["plot", "plots"] if page.plots or page.draws else []), own]
+    there = (STATIC / f"{name}{ending}" for name in dict.fromkeys(names))
+    return [f"static/{path.name}" for path in there if path.exists()]
+
+
 def _fill(folder: Path, made: list[Page], source: Source) -> None:
     """Write all files into a new folder."""
     by = f"acceptance {machine.version()}"
     if commit := machine.commit(source.workspace.root):
         by += f", commit {commit}"
     used = ", ".join(f"{name} {metadata.version(name)}" for name in ("reframe-hpc", "plotly"))
-    renderer = Renderer(navigation(made), f"{time_text(source.now)}, {by}; {used}")
+    entries, line = navigation(made), f"{time_text(source.now)}, {by}; {used}"
     shutil.copytree(STATIC, folder / "static")
     if any(page.plots or page.draws for page in made):
         shutil.copyfile(library(), folder / "static" / LIBRARY)
     for page in made:
-        files = {page.path: renderer.html(page), **page.files}
+        files = {page.path: html(page, entries, line), **page.files}
         for plot in page.plots:
             files |= dict(figures.files(plot, page.path))
         for address, text in files.items():
             path = folder / address
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text.encode("utf-8", errors="backslashreplace"))
-    entries = sorted({*(path.name for path in folder.iterdir()), MARKER})
-    marker = {"report": by, "made": source.now.isoformat(timespec="seconds"), "entries": entries}
+    there = sorted({*(path.name for path in folder.iterdir()), MARKER})
+    marker = {"report": by, "made": source.now.isoformat(timespec="seconds"), "entries": there}
     (folder / MARKER).write_text(json.dumps(marker, indent=1) + "\n", encoding="utf-8")
 
 
@@ -146,7 +179,7 @@ def library() -> Path:
 
     path = Path(plotly.__file__).parent / "package_data" / LIBRARY
     if not path.is_file():
-        raise ReportFault(f"{path}: the wheel of plotly has no script; install it again")
+        raise Fault(f"{path}: the wheel of plotly has no script; install it again")
     return path
 
 
@@ -156,7 +189,7 @@ def _check(folder: Path) -> None:
         return
     remedy = "name another one with -o, or remove it"
     if not folder.is_dir():
-        raise ReportFault(f"{folder}: is no folder; {remedy}")
+        raise Fault(f"{folder}: is no folder; {remedy}")
     there = {path.name for path in folder.iterdir()}
     if not there:
         return
@@ -166,9 +199,9 @@ def _check(folder: Path) -> None:
     except (Fault, ValueError, TypeError, KeyError):
         known = set()
     if not known:
-        raise ReportFault(f"{folder}: holds something that is no report; {remedy}")
+        raise Fault(f"{folder}: holds something that is no report; {remedy}")
     if other := sorted(there - known):
-        raise ReportFault(f"{folder}: holds {other[0]}, which is not of the report; {remedy}")
+        raise Fault(f"{folder}: holds {other[0]}, which is not of the report; {remedy}")
 
 
 @contextmanager

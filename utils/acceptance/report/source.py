@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -20,7 +21,7 @@ from acceptance.references import Library
 from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
 from acceptance.report import addresses
-from acceptance.report.runs import Run
+from acceptance.report.runs import Ran, Run
 from acceptance.rfm import configuration
 from acceptance.verdict import ACCEPT, Verdict, stored
 
@@ -225,6 +226,27 @@ class Source:
         named = {(case.system, case.partition) for each in self.sessions for case in each.cases}
         return tuple(place for place in self.places if (place.system, place.partition) in named)
 
+    def newest(self, check: str, benchmark: str) -> dict[tuple[str, str], Ran]:
+        """Return the newest case of a benchmark by system and partition.
+
+        Sessions that have a page are read, then, if nobody has chosen some, others with a case of a
+        check, which is named by its class. Raises ResultsFault.
+        """
+        chosen = self.selection
+        whole = not chosen.sessions and chosen.since is None
+        others = self.ledger.sessions_of_check(check, float("inf")) if whole else ()
+        found: dict[tuple[str, str], Ran] = {}
+        wanted = {(place.system, place.partition) for place in self.measured}
+        for each in chain(self.sessions, others):
+            found = {
+                (ran.case.system, ran.case.partition): ran
+                for ran in Run((each,)).cases
+                if ran.case.benchmark == benchmark and not ran.case.fixture
+            } | found
+            if wanted <= found.keys():
+                break
+        return {place: it for place, it in found.items() if chosen.system in (None, place[0])}
+
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
         """Return stored verdicts by session or campaign; what is acknowledged since counts."""
@@ -242,7 +264,7 @@ class Source:
         paths = sorted(folder.glob(f"{ACCEPT}-*/protocol.json"), reverse=True)
         paths = [*paths, *([written] if written and written not in paths else [])]
         read = [(path, self.read(protocol.verify, path)) for path in paths if self.is_own]
-        return [Protocol(path, found.data, found.differences) for path, found in read if found]
+        return [Protocol(path, *found) for path, found in read if found]
 
     @cached_property
     def alerts(self) -> Notification | None:

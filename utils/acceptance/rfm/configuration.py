@@ -11,12 +11,9 @@ from typing import Any
 
 from acceptance.core.errors import Fault
 from acceptance.core.text import there_are
-from acceptance.machine import SLURM
 
 #: The system of ReFrame's own configuration, which any host matches.
 _BUILTIN = "generic"
-#: ReFrame's schedulers without Slurm that tell it their nodes.
-_LISTING = ("local", "ssh")
 
 
 class SiteFault(Fault):
@@ -140,9 +137,3 @@ def said_by(path: Path) -> Mapping[str, Any]:
     # The environment as it is left: what the file imports may have set a variable.
     _READ[place, frozenset(os.environ.items())] = said
     return said
-
-
-def lists_nodes(system: Mapping[str, Any]) -> bool:
-    """Tell whether a system has Slurm, and no partition whose nodes ReFrame cannot list."""
-    schedulers = {partition.get("scheduler") for partition in system["partitions"]}
-    return bool(schedulers & {*SLURM}) and schedulers <= {*SLURM, *_LISTING}

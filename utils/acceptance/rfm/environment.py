@@ -1,10 +1,17 @@
-"""The environment that this program starts ReFrame in; it need not be that of `env.sh`."""
+"""The environment that this program starts ReFrame in; it need not be that of `env.sh`.
+
+And what ReFrame would run in it: the cases that `reframe -lC` lists (4.10, `frontend/cli.py`).
+"""
 
 import os
+import re
 import shutil
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS, INSTALLED, Workspace
 
@@ -53,3 +60,48 @@ def reframe_program() -> str:
     if found is None:
         raise Fault(f"there is no reframe, neither beside {sys.executable} nor on PATH")
     return found
+
+
+#: Seconds in which ReFrame loads the checks of a large system.
+_TIMEOUT = 600.0
+#: A case, or below it (^) one that it waits for: a fixture has its names in its class, in quotes.
+_CASE = re.compile(
+    r"(?:- |\s+\^)(?P<name>.+?)(?P<fixture>(?: '\w+)+)? /[0-9a-f]+ @(?P<where>\S+:\S+\+\S+)\Z"
+)
+_COUNT = re.compile(r"Concretized \d+ test case\(s\)\Z")
+_ERROR = re.compile(r"(?:ERROR|reframe: error): (?P<text>.*)")
+
+
+@dataclass(frozen=True)
+class SelectedCase:
+    """A case that would run; `where` is `system:partition+environment`."""
+
+    name: str
+    where: str
+    fixture: bool
+
+
+def select(
+    arguments: Sequence[str], workspace: Workspace
+) -> tuple[list[SelectedCase], tuple[str, ...]]:
+    """Return what `reframe` would run with these arguments, `-r` among them, each case once.
+
+    Also returns its warnings about files and checks. Raises Fault, with what it says, where it
+    would not begin to run.
+    """
+    words = [word for word in arguments if word not in ("-r", "--run")]
+    done = machine.run(
+        [reframe_program(), *words, "--nocolor", "-lC"],
+        _TIMEOUT,
+        env=reframe_environment(workspace),
+        folder=workspace.start,
+    )
+    text = f"{done.out}\n{done.err}"
+    lines = [line.rstrip() for line in text.splitlines()]
+    if done.fault or not any(map(_COUNT.match, lines)):
+        said = next(filter(None, map(_ERROR.match, lines)), None)
+        raise Fault(f"reframe: {said['text'] if said else done.fault or 'lists nothing'}")
+    found = (_CASE.match(line) for line in lines)
+    cases = (SelectedCase(m["name"], m["where"], bool(m["fixture"])) for m in found if m)
+    warnings = (line.removeprefix("WARNING: ") for line in lines if line.startswith("WARNING: "))
+    return [*dict.fromkeys(cases)], tuple(dict.fromkeys(warnings))

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core import machine
-from acceptance.core.errors import Fault
 from acceptance.core.paths import FRAGMENT, INSTALLED, ROOT, Workspace
 from acceptance.rfm import configuration, recording
 from acceptance.rfm.environment import FILES, MORE_FILES, clean_environment, reframe_program
@@ -35,15 +34,11 @@ _SECTIONS = {"storage", "logging"}
 _TOO_HIGH = ("warning", "error", "critical")
 
 
-class InForceFault(Fault):
-    """A configuration that ReFrame refuses: what it says, and what we make of it."""
-
-
 def workspace(named: Sequence[str] = (), *, places: bool = True) -> Workspace:
     """Return the workspace of the configuration in force.
 
     `named` are configuration files given to the command, as `reframe -C` takes them. Without
-    `places` the command looks at nothing that ReFrame keeps. Raises InForceFault where ReFrame
+    `places` the command looks at nothing that ReFrame keeps. Raises SiteFault where ReFrame
     refuses the files.
     """
     configuration.forget()
@@ -84,7 +79,7 @@ def _is_clones(files: Sequence[Path]) -> bool:
 
 
 def _ask(named: Sequence[str]) -> dict[str, Any]:
-    """Return what ReFrame makes of the configuration; InForceFault where it refuses it."""
+    """Return what ReFrame makes of the configuration; SiteFault where it refuses it."""
     environment = {**clean_environment(), "RFM_COLORIZE": "0"}
     variables = filter(None, map(os.environ.get, (FILES, *MORE_FILES)))
     files = ", ".join(named or variables)
@@ -101,7 +96,9 @@ def _ask(named: Sequence[str]) -> dict[str, Any]:
     if marked:
         return dict(json.loads(data.splitlines()[0]))
     why = _said("\n".join((done.out, done.err)), _files(named)) or done.fault
-    raise InForceFault(f"reframe: {why}; until it takes {files}, there are no results to find")
+    raise configuration.SiteFault(
+        f"reframe: {why}; until it takes {files}, there are no results to find"
+    )
 
 
 def _said(text: str, files: Sequence[Path]) -> str:

@@ -4,10 +4,15 @@ ReFrame's log and its database tell of a run only once it is under way, in files
 timed by a clock, and neither when they cannot be written. So each run leaves a file of its own
 before ReFrame does anything else, and writes into it when its process ends. Beginnings and ends
 are numbered together under a lock: their order is that of the numbers, whatever the clock says.
+
+Of ReFrame's command line only that is read which says whether checks run, and as which run.
+ReFrame 4.10 (`frontend/cli.py`) parses it with argparse: one action only, long options may be cut,
+short ones without a value may stand together.
 """
 
 import atexit
 import os
+import re
 import shlex
 import socket
 import sys
@@ -21,7 +26,6 @@ from msgspec import Struct
 
 from acceptance.core import machine, state_files
 from acceptance.core.state_files import StoredFault
-from acceptance.rfm.command_line import label_of, names_configuration, runs_checks
 
 #: Marks of ended runs that are kept.
 KEPT = 300
@@ -244,3 +248,25 @@ def _began() -> datetime:
     ticks = int(machine.ticks(os.getpid()) or 0) / os.sysconf("SC_CLK_TCK")
     age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks if ticks else 0.0
     return datetime.now(timezone.utc) - timedelta(seconds=max(age, 0.0))
+
+
+#: Short options without a value, and `-r` after them.
+_RUN = re.compile(r"-[Rvq]*r")
+#: What the option `--session-extras` has, or a part of it.
+_LABEL = re.compile(r"(?:--session-extras=)?(?:.*?,)?run=([^,]*)")
+
+
+def runs_checks(words: Iterable[str]) -> bool:
+    """Tell whether these arguments run checks, and do not list, try or describe them."""
+    return any(word in ("--run", "--ru") or _RUN.match(word) for word in words)
+
+
+def names_configuration(words: Iterable[str]) -> bool:
+    """Tell whether these arguments name a configuration file."""
+    return any(word.startswith(("-C", "--config-file")) for word in words)
+
+
+def label_of(words: Iterable[str]) -> str:
+    """Return the label of a run, `--session-extras run=LABEL`; empty where it has none."""
+    found = filter(None, map(_LABEL.match, words))
+    return next((match[1] for match in found), "")

@@ -1,14 +1,21 @@
-"""ReFrame as a child of this process: told to stop when this process is, and never left behind."""
+"""ReFrame as a child of this process: told to stop when this process is, and never left behind.
+
+What a killed ReFrame left running is ended: jobs in Slurm's queue, and processes of this machine.
+They are those that work in the stage folder of the one run, whose name is a part of their paths.
+"""
 
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
+
+from acceptance.core import machine
 
 #: Seconds that ReFrame has to end its jobs and store what it has, once it is told to stop.
 GRACE = 120.0
@@ -115,3 +122,45 @@ class ReframeProcess:
                     self.process.send_signal(signal.SIGTERM)
         elif now > self.stopped_at + TOGETHER:
             self.killed_at = now
+
+
+#: Seconds that Slurm has to answer.
+PATIENCE = 30.0
+
+
+def end_left_by(run: str) -> list[str]:
+    """End what the run of ReFrame with this folder left behind; return a line for each."""
+    return [*_cancel_jobs(run), *_end_processes(run)]
+
+
+def _end_processes(run: str) -> list[str]:
+    left: list[int] = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        # The folder of another user's process cannot be read, and processes end while we look.
+        with contextlib.suppress(OSError):
+            if int(entry.name) != os.getpid() and run in (entry / "cwd").readlink().parts:
+                left.append(int(entry.name))
+    for pid in left:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + PATIENCE
+    while any(map(machine.ticks, left)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return [f"process {pid} of {run} was still there: killed" for pid in left]
+
+
+def _cancel_jobs(run: str) -> list[str]:
+    if not shutil.which("squeue"):
+        return []
+    query = ["squeue", "--noheader", f"--user={os.getuid()}", "--format=%i|%Z"]
+    answer = machine.run(query, PATIENCE)
+    jobs = [
+        job
+        for job, _, folder in (line.partition("|") for line in answer.out.splitlines())
+        if run in Path(folder).parts
+    ]
+    if not answer.fault and jobs:
+        answer = machine.run(["scancel", *jobs], PATIENCE)
+    if answer.fault:
+        return [f"Slurm cannot be asked for jobs of {run}: {answer.fault}"]
+    return [f"job {job} of {run} was still in the queue: cancelled" for job in jobs]

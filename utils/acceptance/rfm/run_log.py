@@ -8,14 +8,13 @@ of ReFrame 4.10 (`frontend/cli.py`, `frontend/loader.py`, `frontend/executors`).
 import ast
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core.errors import Fault
-from acceptance.rfm.check_files import check_files
-from acceptance.rfm.command_line import label_of, runs_checks
+from acceptance.rfm.marks import label_of, runs_checks
 
 #: The format of a line, and its expression; times are those of ISO 8601.
 FORMAT = "%(asctime)s|%(process)d|%(levelname)s|%(message)s"
@@ -220,3 +219,27 @@ def _take(run: LoggedRun, level: str, message: str) -> None:
         run.stored = found["uuid"]
     elif run.ran is None and (found := _FIELD.match(message)):
         run.fields.setdefault(found["name"], found["value"].strip())
+
+
+def check_files(search_path: Iterable[Path], *, recursive: bool) -> list[Path]:
+    """Return the Python files of a search path that define a test (`@simple_test`).
+
+    A file that is no valid Python counts as one: ReFrame will say what is wrong with it.
+    """
+    found: list[Path] = []
+    for path in search_path:
+        if path.is_dir():
+            found += sorted(path.glob("**/*.py" if recursive else "*.py"))
+        elif path.is_file():
+            found.append(path)
+    return [path for path in found if _defines_test(path)]
+
+
+def _defines_test(path: Path) -> bool:
+    try:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError):
+        return True
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    decorators = (each for node in classes for each in node.decorator_list)
+    return any("simple_test" in ast.unparse(each) for each in decorators)

@@ -106,7 +106,7 @@ def judging(
 
     A published value of the real system does where `judged_as_published`, and where it is stated by
     how much the model is known to be off; else what was recorded with the same simulator and suite,
-    exactly. Raises LookupError and ValueError as `Library.look_up`.
+    exactly. Raises ValueError as `Library.look_up`.
     """
     system, partition, benchmark = place
     known_errors = library.tolerances_of(system)

@@ -1,9 +1,7 @@
 """Getting a machine ready: the doctor, and a first configuration of a new site."""
 
 from acceptance.site import init
-from acceptance.site.doctor import examine, refuse_wrong
-from acceptance.site.examined import BROKEN, MISSING, OK, Examined
+from acceptance.site.doctor import BROKEN, MISSING, OK, Examined, examine, refuse_wrong, row
 from acceptance.site.fabric_limits import PartitionLimit, partition_limits
 from acceptance.site.fabric_of_node import Fabric
-from acceptance.site.unmet import unmet_rows
-from acceptance.site.unprovided import everywhere, why_no_case, without_case
+from acceptance.site.unmet import everywhere, reasons_of, unmet_rows, why_no_case

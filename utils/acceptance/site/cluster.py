@@ -16,8 +16,8 @@ from acceptance.core import machine
 from acceptance.core.errors import ParseError
 from acceptance.core.groups import grouped
 from acceptance.core.text import legal_name
-from acceptance.machine import slurm_jobs, slurm_nodes
-from acceptance.machine.slurm_nodes import PartitionRecord, SlurmFault, SlurmNode
+from acceptance.machine import slurm
+from acceptance.machine.slurm import PartitionRecord, SlurmFault, SlurmNode
 from acceptance.site import fabric_of_node
 from acceptance.site.fabric_of_node import Fabric
 
@@ -75,19 +75,19 @@ def is_here() -> bool:
 
 def ask() -> Cluster:
     """Ask Slurm for all that a configuration needs; raises SlurmFault when it does not answer."""
-    if fault := slurm_jobs.controller_fault():
+    if fault := slurm.controller_fault():
         raise SlurmFault(
             f"Slurm does not answer: {fault}; look on a login node of the cluster, or wait until "
             "slurmctld is back; for this machine alone: --local"
         )
     # With hidden partitions, which whoever knows their names may use.
-    nodes, partitions = slurm_nodes.all_nodes(), slurm_nodes.all_partitions()
-    config = slurm_nodes.config(slurm_nodes.show("config"))
-    mpis = machine.run(["srun", "--mpi=list"], slurm_nodes.PATIENCE)
+    nodes, partitions = slurm.all_nodes(), slurm.all_partitions()
+    config = slurm.config(slurm.show("config"))
+    mpis = machine.run(["srun", "--mpi=list"], slurm.PATIENCE)
     if mpis.status is None:
         raise SlurmFault(f"srun --mpi=list: {mpis.fault}")
-    plugins = slurm_nodes.mpi_plugins(mpis.out + mpis.err)
-    return Cluster(config, nodes, partitions, plugins, slurm_jobs.accounting_fault())
+    plugins = slurm.mpi_plugins(mpis.out + mpis.err)
+    return Cluster(config, nodes, partitions, plugins, slurm.accounting_fault())
 
 
 def choose(cluster: Cluster, chosen: list[str]) -> tuple[list[PartitionRecord], list[str]]:

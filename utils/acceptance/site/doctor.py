@@ -1,45 +1,80 @@
-"""What this machine can run, what provides it, and what is missing."""
+"""What this machine can run, what provides it, and what is missing, with lines to paste.
+
+What partitions and environments do not state is filled in with what this machine, Slurm and a node
+say, as `acceptance init-site` writes it for a new site; nothing is made up.
+"""
 
 import contextlib
 import importlib.metadata
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from acceptance import ledger, references
+from acceptance import references
 from acceptance.core import machine
-from acceptance.core.errors import Fault
+from acceptance.core.errors import Fault, ParseError
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
-from acceptance.core.text import plural
 from acceptance.fabric import FabricFault, facts_of
-from acceptance.ledger import ResultsFault
 from acceptance.machine import (
     MPIS,
     SLURM,
+    Prepared,
+    SlurmFault,
     Spack,
     broken_promise,
     builds,
+    compiles,
     configured_size,
+    externals,
+    folder_of,
     launch_fault,
     left_to_do,
     not_provided,
     not_simulated,
+    partition_nodes,
+    partition_option,
+    prepared,
     provision,
-    slurm_jobs,
+    slurm,
+    source_of,
     stated_of,
     usable_cores,
 )
 from acceptance.rfm import configuration, half_made
-from acceptance.site.examined import BROKEN, MISSING, Examined, row
-from acceptance.site.to_paste import to_paste
+from acceptance.rfm.configuration import Site
+from acceptance.site import cluster, fabric_of_node, init
+from acceptance.site.fabric_of_node import Fabric
 from acceptance.site.unmet import unmet_rows
 from acceptance.suites import SUITES, Suite
 
 _GET_SPACK = f"{GET_SPACK}, or set SPACK_ROOT"
+OK, MISSING, BROKEN = "ok", "missing", "BROKEN"
+
+
+@dataclass(frozen=True)
+class Examined:
+    """One line: what was looked at, its state, what was found, and what to do about it."""
+
+    what: str
+    state: str
+    found: str
+    remedy: str = ""
+    #: Lines to paste, where that is the remedy.
+    lines: tuple[str, ...] = ()
+
+
+def row(
+    what: str, found: object, fault: object = "", remedy: str = "", state: str = BROKEN
+) -> Examined:
+    """Return the line on what is fine, or has a `fault`, and then a remedy."""
+    if fault:
+        return Examined(what, state, str(fault), remedy)
+    return Examined(what, OK, str(found))
 
 
 def examine(
@@ -47,18 +82,20 @@ def examine(
     config_files: Iterable[Path],
     system: str | None = None,
     *,
+    sessions: Iterable[Examined] = (),
     refused: str = "",
     ask_nodes: bool = False,
 ) -> list[Examined]:
     """Look at the machine, the project's set-up, the references and every suite.
 
-    `refused` is what ReFrame says of a configuration that it does not take: it keeps nothing then.
-    To `ask_nodes` short jobs look at the links of nodes that Slurm has.
+    `sessions` are the lines on what the ledger has. `refused` is what ReFrame says of a
+    configuration that it does not take: it keeps nothing then. To `ask_nodes` short jobs look at
+    the links of nodes that Slurm has.
     """
     spack = Spack.find(workspace)
     rows = [
         *_machine(),
-        *([] if refused else _places(workspace)),
+        *([] if refused else _places(workspace, sessions)),
         _references(workspace.reference),
         _spack(spack),
     ]
@@ -103,7 +140,7 @@ def _spack(spack: Spack | None) -> Examined:
     return row("Spack", f"{spack.root} {spack.identity()['spack']}, {recipes}")
 
 
-def _places(workspace: Workspace) -> Iterator[Examined]:
+def _places(workspace: Workspace, sessions: Iterable[Examined]) -> Iterator[Examined]:
     """Look where ReFrame keeps what it writes, as the configuration in force has it."""
     if workspace.unrecorded:
         yield row("runs", "", workspace.unrecorded, workspace.remedy)
@@ -113,34 +150,10 @@ def _places(workspace: Workspace) -> Iterator[Examined]:
             remedy = f"mv {results} {results}.half-made; the next run makes it anew"
             yield row("results", "", f"{results}: {half_made.HALF_MADE}", remedy)
         else:
-            yield from _sessions(workspace)
+            yield from sessions
         yield _writable("results", results)
         yield _writable("log", workspace.logs)
     yield _writable("var", workspace.var, "name another folder: ACCEPTANCE_VAR")
-
-
-def _sessions(workspace: Workspace) -> Iterator[Examined]:
-    """Tell which sessions are gone, or cannot be read."""
-    try:
-        past = ledger.of(workspace)
-    except ResultsFault as err:
-        if workspace.results.exists():
-            yield row("sessions", "", err, "restore the database from a backup")
-        return
-    restore, forget = "restore the folder from a backup", "acceptance sessions --forget"
-    if past.gone:
-        fault = f"{past.folder}: lacks {plural(len(past.gone), 'session')}"
-        remedy = f"{restore}; or miss them no more: {forget} {ledger.GONE}"
-        yield row("sessions", "", fault, remedy)
-    held = past.holds(past.every)
-    if lost := [entry.uuid for entry in past.every if entry.uuid not in held]:
-        fault = f"{past.folder}: has {plural(len(lost), 'session')} not whole, as {lost[0]}"
-        yield row("sessions", "", fault, restore)
-    for each in past.faults:
-        remedy = f"acceptance gate tells what is left; {forget} {each.uuid}"
-        yield row("sessions", "", each, remedy)
-    if not (past.gone or past.faults or lost):
-        yield row("sessions", f"{len(past.entries)} in the ledger {past.folder}")
 
 
 def _writable(what: str, path: Path, otherwise: str = "let ReFrame write there") -> Examined:
@@ -183,11 +196,11 @@ def _schedulers(system: dict[str, Any]) -> Iterator[Examined]:
         if missing:
             here = f"no {', '.join(missing)} on PATH"
             yield row(what, "", here, "look on a login node of the cluster", MISSING)
-        elif fault := slurm_jobs.controller_fault():
+        elif fault := slurm.controller_fault():
             yield row(what, "", fault, "start slurmctld, or wait until it is back")
         else:
-            fault = slurm_jobs.accounting_fault() if scheduler == "slurm" else ""
-            yield row(what, "Slurm answers", fault, slurm_jobs.NO_ACCOUNTING)
+            fault = slurm.accounting_fault() if scheduler == "slurm" else ""
+            yield row(what, "Slurm answers", fault, slurm.NO_ACCOUNTING)
 
 
 def _extras(
@@ -298,3 +311,165 @@ def _provided(
     found = f"{where}: {provision(environment, suite)[0]}"
     remedy = f"correct the environment ({CONFIGURED}), or get the suite: {left_to_do(suite)}"
     return row(suite.title, found, fault and f"{where}: {fault}", remedy)
+
+
+_NODE = "acceptance doctor --ask-nodes looks at a node with a short job"
+#: A value that is to be filled in.
+_UNKNOWN = object()
+
+
+@dataclass
+class _Draft:
+    """What a partition or an environment lacks: its entries, and comments on their keys."""
+
+    kind: str
+    owner: Mapping[str, Any]
+    entries: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, list[str]] = field(default_factory=dict)
+    lacking: dict[str, None] = field(default_factory=dict)
+
+    def add(self, key: str, value: object, *notes: str, place: str = "", lacks: str = "") -> None:
+        """State a key: in the `place` `extras`, or in `suites` of these beside all that has."""
+        entries = self.entries
+        if place:
+            entries = entries.setdefault("extras", {})
+        if place == "suites":
+            stated = self.owner.get("extras", {}).get("suites", {})
+            entries = entries.setdefault("suites", dict(stated))
+        entries[key], self.notes[key] = value, [text for text in notes if text]
+        self.lacking[lacks or key] = None
+
+    def rows(self) -> Iterator[Examined]:
+        """Yield the line of the doctor, if anything is lacking."""
+        name = self.owner["name"]
+        into = f'into the {self.kind} "{name}"'
+        if self.owner.get("extras"):
+            into += ", in place of these keys, and in its `extras` beside the others"
+        if self.lacking:
+            yield _not_stated(
+                f"{self.kind} {name}", self.lacking, into, _lines(self.entries, self.notes)
+            )
+
+
+def _not_stated(what: str, lacking: Iterable[str], into: str, lines: Iterable[str]) -> Examined:
+    found = f"does not state {', '.join(lacking)}"
+    return Examined(what, MISSING, found, f"{into}:", tuple(lines))
+
+
+def _lines(
+    entries: Mapping[str, Any], notes: Mapping[str, list[str]], indent: int = 0
+) -> Iterator[str]:
+    """Yield entries of a dictionary, below their comments; what is to be filled in is a comment."""
+    start = " " * indent
+    for key, value in entries.items():
+        comments = [*notes.get(key, ()), *[f'fill in: "{key}": ...,'] * (value is _UNKNOWN)]
+        for text in comments:
+            yield from init.comment(text, indent).splitlines()
+        if isinstance(value, Mapping):
+            yield from (f'{start}"{key}": {{', *_lines(value, notes, indent + 4), f"{start}}},")
+        elif value is not _UNKNOWN:
+            yield from init.entry(key, value, indent).splitlines()
+
+
+def to_paste(
+    workspace: Workspace, site: Site, system: dict[str, Any], *, ask_nodes: bool = False
+) -> Iterator[Examined]:
+    """Yield what is not stated on a system; to `ask_nodes` a job looks at one of each partition."""
+    environments: dict[str, dict[str, Any]] = {}
+    for partition in system["partitions"]:
+        yield from _of_partition(partition, ask_nodes).rows()
+        environments |= {each["name"]: each for each in site.environments_of(partition, system)}
+    named = {name for each in environments.values() for name in each.get("features", ())}
+    for environment in environments.values():
+        yield from _of_environment(environment, named).rows()
+    for environment in [] if "imb" in named else externals.wheels_environments(workspace.wheels):
+        into = 'into "environments", and "wheels" into "environs" of a partition'
+        lines = ("{", *_lines(environment, {}, 4), "},")
+        yield _not_stated("environment wheels", ["Intel MPI Benchmarks"], into, lines)
+
+
+def _of_partition(partition: dict[str, Any], ask_nodes: bool) -> _Draft:
+    """Return what a partition does not state, with what can be found out."""
+    stated, scheduler = partition.get("extras", {}), partition.get("scheduler", "local")
+    draft = _Draft("partition", partition)
+    if "max_jobs" not in partition:
+        draft.add("max_jobs", 1, "jobs side by side would measure each other; ReFrame has 8")
+    if scheduler in SLURM and not partition.get("processor"):
+        with contextlib.suppress(SlurmFault):
+            node = partition_nodes(partition.get("access", ()))[0]
+            draft.add("processor", init.processor(node), f"Slurm, of {node.name}")
+    source = "this machine" if scheduler == "local" else "Slurm" if scheduler in SLURM else ""
+    size = configured_size({**partition, "extras": {}})
+    has_cores = "cores" in stated or "num_cpus" in partition.get("processor", {})
+    for key in ("nodes", "cores", "memory"):
+        if key in stated or (key == "cores" and has_cores):
+            continue
+        if source and (value := getattr(size, key, None)):
+            unit = ", bytes of a node" if key == "memory" else ""
+            draft.add(key, value, source + unit, place="extras")
+        else:
+            why = f"not known: {size.unknown}" if size and size.unknown else ""
+            draft.add(key, _UNKNOWN, why, place="extras")
+    if not stated.get("fabric"):
+        fabric = _look(partition, scheduler, ask_nodes)
+        notes = [*fabric.notes, *(f"fill in: {line}" for line in fabric.todo)]
+        if notes:
+            draft.add("fabric", fabric.facts or _UNKNOWN, *notes, place="extras")
+    return draft
+
+
+def _look(partition: dict[str, Any], scheduler: str, ask_nodes: bool) -> Fabric:
+    """Look at the links of this machine, or of a node of Slurm; nothing where it has none."""
+    try:
+        if scheduler == "local":
+            return fabric_of_node.here([])
+        if scheduler not in SLURM or not ask_nodes:
+            return Fabric(todo=[_NODE if scheduler in SLURM else "config/site.md has the keys"])
+        access = partition.get("access", ())
+        found = cluster.look_at_one(partition_option(access), partition_nodes(access), [])
+        return found if found.node else Fabric(todo=[f"no node looked: {found.fault}"])
+    except (ParseError, OSError, SlurmFault) as err:
+        return Fabric(todo=[str(err)])
+
+
+def _of_environment(environment: dict[str, Any], named: Collection[str]) -> _Draft:
+    """Return what an environment does not say of its MPI, and of suites that are on its path.
+
+    `named` are the features of all environments: a suite that one has is not offered to another.
+    """
+    draft = _Draft("environment", environment)
+    if builds(environment):
+        return draft
+    features, ready = [*environment.get("features", ())], prepared(environment)
+    for suite in SUITES.values():
+        program, key = ready.program(*suite.programs), suite.key
+        if key in features:
+            got = program or folder_of(environment, key) or source_of(environment, key)
+            if not (got or compiles(environment, suite)):
+                text = f"the folder of {suite.title}"
+                draft.add(key, _UNKNOWN, text, place="suites", lacks=text)
+        elif key not in named and program and _is_of_mpi(program, ready):
+            text = "if it was built with the MPI of this environment"
+            features = [*features, key]
+            draft.add("features", features, lacks=suite.title)
+            draft.add(key, str(program.parent), text, place="suites", lacks=suite.title)
+    if "mpi" not in environment.get("extras", {}) and {*features} & {*SUITES}:
+        mpi = ready.mpi
+        text = str(mpi) if mpi else "none is on the path of it"
+        draft.add("mpi", mpi.name if mpi else _UNKNOWN, text, place="extras")
+        if mpi and mpi.name == "openmpi" and os.geteuid() == 0:
+            stated = map(list, dict(environment.get("env_vars", ())).items())
+            variables = [*stated, *init.AS_ROOT]
+            draft.add("env_vars", variables, "Open MPI refuses root, as which this runs")
+    return draft
+
+
+def _is_of_mpi(program: Path, ready: Prepared) -> bool:
+    """Tell whether a program may be of the MPI of an environment.
+
+    It is of another one where the environment puts only one of the two on PATH.
+    """
+    if ready.mpi is None:
+        return True
+    around = os.environ.get("PATH", "").split(":")
+    return (str(program.parent) in around) == (str(ready.mpi.launcher.parent) in around)

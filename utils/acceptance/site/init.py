@@ -1,7 +1,8 @@
 """A first configuration of a new site: Slurm, sysfs and the module system are asked, files written.
 
 The files are for a human to edit, yet they run as they are. Where nobody could be asked they say
-"fill in"; nothing is made up.
+"fill in"; nothing is made up. `system.py.j2` is that of a system with its comments; here is what
+depends on more than one answer.
 """
 
 import contextlib
@@ -9,22 +10,36 @@ import os
 import pprint
 import re
 import runpy
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+import socket
+import textwrap
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import yaml
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.paths import INSTALLED, ROOT, Workspace
+from acceptance.core.text import WIDTH, plural, shortened
 from acceptance.fabric import FabricFault, Facts
-from acceptance.machine import MpiSearch, SlurmFault, Spack, externals, find_mpis
-from acceptance.site import cluster, fabric_of_node, system_file
-from acceptance.site.cluster import Kind
+from acceptance.machine import (
+    NODES,
+    InstalledMpi,
+    MpiSearch,
+    SlurmFault,
+    Spack,
+    externals,
+    find_mpis,
+    plugin,
+)
+from acceptance.machine.slurm import SlurmNode
+from acceptance.site import cluster, fabric_of_node
+from acceptance.site.cluster import Cluster, Kind, account
 from acceptance.site.fabric_of_node import Fabric
-from acceptance.site.system_file import Plan, Request
 
 #: A comment that asks for something, to the end of its sentence or of the comment.
 _FILL_IN = re.compile(r"^ *# fill in: (?P<what>.*(?:(?<!\.)\n *# (?!fill in:).*)*)", re.MULTILINE)
@@ -34,8 +49,70 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z", re.ASCII)
 _SYSTEM, _PACKAGES = "config/systems/{}.py", "spack-envs/systems/{}/packages.yaml"
 
 
-class InitFault(Fault):
-    """Why there can be no configuration: what, where, and what to do."""
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parent),
+    trim_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+#: Patterns of host names; a site with more kinds of name writes its own.
+_MAX_PATTERNS = 8
+_DIGITS = r"\d+"
+#: Open MPI refuses to run as root, as in a container, unless it is allowed twice.
+AS_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is asked for, and what was found; without a cluster it is of this machine alone.
+
+    `nodes` is the largest number of nodes that the checks use, or `ALL`. `shared` tells whether the
+    nodes that were looked at see the clone; None: none was.
+    """
+
+    workspace: Workspace
+    name: str
+    command: str
+    partitions: tuple[str, ...] = ()
+    nodes: int | str = NODES
+    force: bool = False
+    local: bool = False
+    search: MpiSearch = field(default_factory=MpiSearch)
+    cluster: Cluster | None = None
+    kinds: tuple[Kind, ...] = ()
+    left_out: tuple[str, ...] = ()
+    shared: bool | None = None
+    date: str = field(default_factory=lambda: time.strftime("%Y-%m-%d"))
+
+    @property
+    def alone(self) -> str:
+        """Return why there is no cluster."""
+        return "--local" if self.local else "it has no sinfo, scontrol and sbatch"
+
+    @property
+    def descr(self) -> str:
+        """Return what the system is, in a line."""
+        if self.cluster is None:
+            return f"the machine {socket.gethostname()}"
+        return f"Slurm cluster {self.cluster.config.get('ClusterName') or '(without a name)'}"
+
+    @property
+    def hostnames(self) -> list[str]:
+        """Return patterns of the names of all hosts, in which digits stand for any digits."""
+        hosts = [socket.gethostname()]
+        if self.cluster:
+            hosts += [*self.cluster.controllers, *(node.name for node in self.cluster.nodes)]
+        patterns: dict[str, None] = {}
+        for short in (name.split(".")[0] for name in hosts):
+            if short and short != "localhost":
+                words = (re.escape(part).replace(r"\-", "-") for part in re.split(r"\d+", short))
+                patterns.setdefault(rf"^{_DIGITS.join(words)}(\.|$)")
+        return [*patterns][:_MAX_PATTERNS]
+
+    def nodes_of(self, kind: Kind) -> int | str:
+        """Return how many nodes of a kind the checks use."""
+        if isinstance(self.nodes, str):
+            return self.nodes
+        return min(self.nodes, len(kind.nodes), kind.partition.most_nodes or len(kind.nodes))
 
 
 def to_fill_in(files: Mapping[Path, str]) -> Iterator[tuple[Path, int, str]]:
@@ -46,98 +123,104 @@ def to_fill_in(files: Mapping[Path, str]) -> Iterator[tuple[Path, int, str]]:
             yield path, text.count("\n", 0, match.start("what")) + 1, what
 
 
-def prepare_system(request: Request) -> tuple[Plan, dict[Path, str]]:
+def prepare_system(asked: Plan) -> tuple[Plan, dict[Path, str]]:
     """Look at everything; return what the files are made of, and path -> text; writes none of them.
 
     Makes the prefixes of links of Debian's MPIs, as the packages of Spack name them. Raises
-    InitFault, SlurmFault.
+    Fault, also of Slurm.
     """
-    paths = _paths(request)
-    search = find_mpis(request.workspace.spack / "prefix", Spack.find(request.workspace))
-    if request.local or not cluster.is_here():
-        if request.partitions:
-            raise InitFault("partitions are Slurm's, which is not asked here")
-        plan = Plan(request, search)
+    paths = _paths(asked)
+    search = find_mpis(asked.workspace.spack / "prefix", Spack.find(asked.workspace))
+    if asked.local or not cluster.is_here():
+        if asked.partitions:
+            raise Fault("partitions are Slurm's, which is not asked here")
+        plan = replace(asked, search=search)
     else:
-        plan = _of_cluster(request, search)
-    text = system_file.text(plan)
+        plan = _of_cluster(asked, search)
+    text = text_of(plan)
     _try(text, plan.name)
-    return plan, {paths[0]: text, paths[1]: _packages(plan, request.workspace)}
+    return plan, {paths[0]: text, paths[1]: _packages(plan, asked.workspace)}
 
 
-def copy_system(request: Request, like: str) -> dict[Path, str]:
+def copy_system(asked: Plan, like: str) -> dict[Path, str]:
     """Return the files of a system like another one, which a human makes those of the site.
 
-    Raises InitFault where there is no such system.
+    Raises Fault where there is no such system.
     """
-    paths = _paths(request)
-    roots = [root for root in request.workspace.systems if (root / _SYSTEM.format(like)).is_file()]
+    paths = _paths(asked)
+    roots = [root for root in asked.workspace.systems if (root / _SYSTEM.format(like)).is_file()]
     if not roots:
-        raise InitFault(f"there is no {_SYSTEM.format(like)} in {request.workspace.systems[-1]}")
+        raise Fault(f"there is no {_SYSTEM.format(like)} in {asked.workspace.systems[-1]}")
     names = runpy.run_path(str(roots[0] / _SYSTEM.format(like)))
-    system = {**names["SYSTEM"], "name": request.name, "hostnames": [rf"^{request.name}\b"]}
+    system = {**names["SYSTEM"], "name": asked.name, "hostnames": [rf"^{asked.name}\b"]}
     # A folder of the machine that it is written on.
     del system["prefix"]
     parts = {"system": system, "environments": names["ENVIRONMENTS"]}
     literals = {
         key: pprint.pformat(value, width=100, sort_dicts=False) for key, value in parts.items()
     }
-    text = system_file.render("like.py.j2", name=request.name, like=like, **literals)
+    text = render("like.py.j2", name=asked.name, like=like, **literals)
     packages = roots[0] / _PACKAGES.format(like)
     more = {paths[1]: packages.read_text()} if packages.is_file() else {}
     return {paths[0]: text, **more}
 
 
 def write(files: Mapping[Path, str]) -> None:
-    """Write files, path -> text; raises InitFault where that is not allowed."""
+    """Write files, path -> text; raises Fault where that is not allowed."""
     for path, text in files.items():
         if INSTALLED and path.is_relative_to(ROOT):
-            raise InitFault(
+            raise Fault(
                 "nothing is written into an installed copy; name a folder of your own in "
                 "ACCEPTANCE_SYSTEMS"
             )
         try:
             state_files.write_text(path, text)
         except state_files.StoredFault as err:
-            raise InitFault(f"{err}; ACCEPTANCE_SYSTEMS names another folder") from None
+            raise Fault(f"{err}; ACCEPTANCE_SYSTEMS names another folder") from None
 
 
-def _paths(request: Request) -> tuple[Path, Path]:
-    """Return the files of a system; raises InitFault for a bad name, or one that is taken."""
-    if not _NAME.match(request.name):
-        raise InitFault(
-            f"{request.name!r} is no name of a system: a letter, then letters, digits, - and _"
+def _paths(asked: Plan) -> tuple[Path, Path]:
+    """Return the files of a system; raises Fault for a bad name, or one that is taken."""
+    if not _NAME.match(asked.name):
+        raise Fault(
+            f"{asked.name!r} is no name of a system: a letter, then letters, digits, - and _"
         )
-    files = (_SYSTEM.format(request.name), _PACKAGES.format(request.name))
-    own = request.workspace.systems[-1]
-    for root in request.workspace.systems:
+    files = (_SYSTEM.format(asked.name), _PACKAGES.format(asked.name))
+    own = asked.workspace.systems[-1]
+    for root in asked.workspace.systems:
         for path in (root / name for name in files if (root / name).exists()):
             if root != own:
-                raise InitFault(f"{path} is a system of this name; choose another one")
-            if not request.force:
-                raise InitFault(f"{path} is there; --force writes it anew, and what you edited")
+                raise Fault(f"{path} is a system of this name; choose another one")
+            if not asked.force:
+                raise Fault(f"{path} is there; --force writes it anew, and what you edited")
     return own / files[0], own / files[1]
 
 
-def _of_cluster(request: Request, search: MpiSearch) -> Plan:
-    asked = cluster.ask()
-    partitions, left = cluster.choose(asked, list(request.partitions))
-    clone = _clone(request.workspace)
+def _of_cluster(asked: Plan, search: MpiSearch) -> Plan:
+    slurm = cluster.ask()
+    partitions, left = cluster.choose(slurm, list(asked.partitions))
+    clone = _clone(asked.workspace)
     paths = [os.fspath(path) for path in (*clone, *(mpi.launcher for mpi in search.mpis))]
     kinds: list[Kind] = []
     for partition in partitions:
         try:
-            kinds += cluster.kinds_of(partition, asked.usable(partition), paths)
+            kinds += cluster.kinds_of(partition, slurm.usable(partition), paths)
         except cluster.Refused as err:
-            if request.partitions:
+            if asked.partitions:
                 raise SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
             left.append(f"{partition.name}: Slurm takes no job for it: {err}")
     if not kinds:
         raise SlurmFault("no partition can be used: " + "; ".join(left))
     kinds = _with_names([_or_here(kind, paths) for kind in kinds])
     looks = [each.fabric for each in kinds if each.fabric.node and not each.fabric.fault]
-    shared, search = _all_see(looks, clone[0]), _on_nodes(search, looks)
-    return Plan(request, search, asked, tuple(kinds), tuple(left), shared)
+    return replace(
+        asked,
+        search=_on_nodes(search, looks),
+        cluster=slurm,
+        kinds=tuple(kinds),
+        left_out=tuple(left),
+        shared=_all_see(looks, clone[0]),
+    )
 
 
 def _clone(workspace: Workspace) -> tuple[Path, ...]:
@@ -203,11 +286,11 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
         spec = f"{mpi.package}@{mpi.version}"
         packages[mpi.package] = externals.external(spec, prefix, modules)
     body = yaml.safe_dump({"packages": packages}, sort_keys=False, width=100)
-    return system_file.render("packages.yaml.j2", plan=plan, packages=body.rstrip())
+    return render("packages.yaml.j2", plan=plan, packages=body.rstrip())
 
 
 def _try(text: str, name: str) -> None:
-    """Run the text as config/settings.py does; raises InitFault where that cannot be."""
+    """Run the text as config/settings.py does; raises Fault where that cannot be."""
     names: dict[str, Any] = {}
     exec(compile(text, f"{name}.py", "exec"), names)
     for partition in names["SYSTEM"]["partitions"]:
@@ -215,4 +298,90 @@ def _try(text: str, name: str) -> None:
             if facts := partition["extras"].get("fabric"):
                 Facts.read(facts)
         except FabricFault as err:
-            raise InitFault(f"the fabric of {name}, as it was found, cannot be: {err}") from None
+            raise Fault(f"the fabric of {name}, as it was found, cannot be: {err}") from None
+
+
+def render(template: str, **values: object) -> str:
+    """Return the text that a template of this folder makes of values."""
+    return _TEMPLATES.get_template(template).render(**values) + "\n"
+
+
+def text_of(plan: Plan) -> str:
+    """Return the whole file, formatted as ruff does it."""
+    own = (access, account, comment, entry, literal, mpi_entry, plugin, plural, processor,
+           shortened)  # fmt: skip
+    return render("system.py.j2", plan=plan, **{each.__name__: each for each in own})
+
+
+def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
+    """Return a comment, whose lines are no longer than a line may be unless a word is."""
+    lead = " " * indent + lead
+    room = WIDTH - len(lead)
+    lines = textwrap.fill(line, room, break_long_words=False, break_on_hyphens=False)
+    return textwrap.indent(lines, lead)
+
+
+def literal(value: object, indent: int = 0, before: int = 0) -> str:
+    """Return a string, a number, a list or a tuple; it begins after `before` columns of its line.
+
+    A list that does not fit there has a line for each item; `indent` is that of its line.
+    """
+    if isinstance(value, str):
+        if "\\" in value and value.isprintable() and not value.endswith("\\") and '"' not in value:
+            return f'r"{value}"'
+        plain = repr(value)
+        return plain if '"' in plain else '"' + plain[1:-1].replace("\\'", "'") + '"'
+    if isinstance(value, dict) or not isinstance(value, Iterable):
+        return repr(value)
+    items, (start, end) = list(value), "()" if isinstance(value, tuple) else "[]"
+    line = start + ", ".join(map(literal, items)) + end
+    # A comma follows.
+    if before + len(line) < WIDTH or not items:
+        return line
+    inner = indent + 4
+    rows = "".join(f"{' ' * inner}{literal(item, inner, inner)},\n" for item in items)
+    return f"{start}\n{rows}{' ' * indent}{end}"
+
+
+def entry(key: str, value: object, indent: int, notes: Iterable[str] = ()) -> str:
+    """Return an entry of a dictionary, below its comments."""
+    start = f'{" " * indent}"{key}": '
+    line = start + literal(value, indent, len(start)) + ","
+    return "\n".join([*(comment(note, indent) for note in notes), line])
+
+
+def mpi_entry(plan: Plan, mpi: InstalledMpi) -> str:
+    """Return the entry of an MPI in `MPIS`: package, modules, features, variables."""
+    notes = [f"{mpi.version}: {mpi.origin}"]
+    system = plan.search.module_system
+    modules = [mpi.module] if mpi.module and system and system.reframe else []
+    if mpi.module and not modules:
+        notes.append("fill in: what its module sets; ReFrame cannot load modules of this system.")
+    # MPICH 4.0 over UCX's TCP was seen to hang between processes of one node.
+    features = ["no-loopback"] if mpi.name == "mpich" and mpi.version[:4] == "4.0." else []
+    variables: list[list[str]] = []
+    if plan.cluster is None:
+        variables = [["PATH", f"{mpi.prefix}/bin:$PATH"]] * (not modules)
+        variables += AS_ROOT * (mpi.name == "openmpi")
+    elif start := plugin(mpi.name, plan.cluster.plugins):
+        variables = [["SLURM_MPI_TYPE", start]]
+    else:
+        notes.append(f"fill in: SLURM_MPI_TYPE; srun has no plugin that starts {mpi.name}.")
+    return entry(mpi.name, (mpi.package, modules, features, variables), 4, notes)
+
+
+def processor(node: SlurmNode) -> dict[str, int]:
+    """Return ReFrame's entry of the processors of a node."""
+    return {
+        "num_cpus": node.sockets * node.cores_per_socket * node.threads,
+        "num_cpus_per_core": node.threads,
+        "num_cpus_per_socket": node.cores_per_socket * node.threads,
+        "num_sockets": node.sockets,
+    }
+
+
+def access(cluster: Cluster, kind: Kind) -> list[str]:
+    """Return the options of jobs on a kind of node."""
+    memory = ["--mem=0"] if cluster.counts_memory else []
+    charged = [f"--account={account()}"] if account() else []
+    return [f"--partition={kind.partition.name}", *kind.access, *charged, "--exclusive", *memory]

@@ -4,17 +4,17 @@ The file that `--output` names, of three nodes and the first of two rounds::
 
     {"type":"job","version":"1.0","ranks":3,"bytes":4194304,...,"schedule":"shifts","rounds":2,
      "estimate_s":0.4,"nodes":["node1","node2","node3"]}
-    {"type":"inside","latency_us":[0.4121,0.4140,0.4117],"bandwidth_MBps":[...],"both_MBps":[...]}
+    {"type":"round","number":0,"latency_us":[0.4121,0.4140,0.4117],"bandwidth_MBps":[...],...}
     {"type":"failed","sender":2,"receiver":0,"why":"latency: node1 did not answer within 5 s"}
     {"type":"round","number":1,"latency_us":[1.2312,1.2294,null],
      "bandwidth_MBps":[12021,12019,null],"both_MBps":[11873,11902,null]}
-    {"type":"suspect","sender":0,"receiver":1,"latency_us":1.23,"bandwidth_MBps":12022,...}
+    {"type":"again","because":"suspect","sender":0,"receiver":1,"latency_us":1.23,...}
     {"type":"end","not_measured":0,"not_again":0}
 
 each of them in one line. A round has a value of each sender by its rank; in round k of the
 schedule `shifts` rank i sends to rank i + k (modulo the number of ranks). Rounds that were chosen
 are of the schedule `chosen` and have a list `to` of the receivers, -1 for none. The rounds come in
-any order. With two ranks on each node what these measured comes first (`inside`), where a node is
+any order. With two ranks on each node what these measured comes first, as round 0, where a node is
 its own receiver. Values are null where a node does not send, or failed as a line before its round
 says. A `suspect` was measured once more while no other was busy, because its value was low, a
 `control` to compare it with; where that failed, it has a `why` in place of values. The end has the
@@ -27,8 +27,7 @@ Numpy is imported where there is a matrix, not by each start of ReFrame.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
@@ -40,9 +39,9 @@ from acceptance.core.records import Text, Whole
 from acceptance.core.words import sized
 from acceptance.suites.output import (
     Count,
+    LineReader,
     NotNegative,
     Record,
-    RecordReader,
 )
 from acceptance.suites.records import Benchmark, Column
 
@@ -178,34 +177,26 @@ class Failed(Record, tag="failed", frozen=True):
     why: Text
 
 
-class InsideRound(Record, tag="inside", frozen=True):
-    """The values inside of each node by its rank."""
+class Round(Record, tag="round", frozen=True):
+    """The values of each sender by its rank; in round 0 each is its own receiver."""
 
+    number: Count
     latency_us: tuple[Positive | None, ...]
     bandwidth_MBps: tuple[Positive | None, ...]
     both_MBps: tuple[Positive | None, ...]
-
-
-class Round(InsideRound, tag="round", frozen=True, kw_only=True):
-    """The values of each sender by its rank."""
-
-    number: Whole
     to: tuple[int, ...] | None = None
 
 
-class Suspect(Record, tag="suspect", frozen=True):
+class Again(Record, tag="again", frozen=True):
     """A pair that was measured again alone; or why it has no values."""
 
+    because: Literal["suspect", "control"]
     sender: Count
     receiver: Count
     latency_us: Positive | None = None
     bandwidth_MBps: Positive | None = None
     both_MBps: Positive | None = None
     why: str = ""
-
-
-class Control(Suspect, tag="control", frozen=True):
-    """The same of one whose values were not low."""
 
 
 class End(Record, tag="end", frozen=True):
@@ -217,45 +208,27 @@ class End(Record, tag="end", frozen=True):
 
 _EXPONENT = re.compile(r"[eE][-+\d]")
 _JOB = msgspec.json.Decoder(Job)
-_LINE = msgspec.json.Decoder(Failed | InsideRound | Round | Suspect | Control | End)
+_LINE = msgspec.json.Decoder(Failed | Round | Again | End)
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A file: of the rounds of its job `left` have no values; `fault`: why it is not complete."""
+class Measured(LineReader):
+    """The whole rounds of a file up to its first `fault`: the job may have ended early.
 
-    job: Job
-    matrix: PairMatrix
-    left: int
-    fault: ParseError | None = None
-
-
-def read_so_far(text: str, source: str = "all-pairs.txt", ranks: int = 0) -> Measured:
-    """Read the whole rounds of a file up to its first fault: the job may have ended early.
-
-    Raises ParseError when it does not say what was asked for.
+    Of the rounds of its job `left` have no values. Raises ParseError when it does not say what was
+    asked for.
     """
-    reader = _Reader(text, source, ranks)
-    fault = None
-    try:
-        reader.read()
-    except ParseError as found:
-        fault = found
-    return reader.measured(fault)
 
+    suite = "patterns"
 
-class _Reader(RecordReader):
-    """One reading of a file, and the matrix so far."""
-
-    def __init__(self, text: str, source: str, ranks: int) -> None:
+    def __init__(self, text: str, source: str = "all-pairs.txt", ranks: int = 0) -> None:
         import numpy as np
 
         super().__init__(text, source)
         self.benchmark = "all-pairs"
-        self.rest = self.lines()
-        next(self.rest)
+        lines = self.lines()
+        next(lines)
         self.job: Job = self.record(_JOB)
-        self.check_job(ranks)
+        self._check_job(ranks)
         shape = (self.job.ranks, self.job.ranks)
         self.values = {name: np.full(shape, np.nan) for name in UNITS}
         self.rounds = np.zeros(shape, dtype=np.int32)
@@ -268,8 +241,16 @@ class _Reader(RecordReader):
         #: Whether nodes were measured inside: what is on the diagonals.
         self.inside = False
         self.end: End | None = None
+        #: Why the file is not complete.
+        self.fault: ParseError | None = None
+        try:
+            self._read(lines)
+        except ParseError as fault:
+            self.fault = fault
+        self.left = self.job.rounds - len(self.seen)
+        self.matrix = self._matrix()
 
-    def check_job(self, ranks: int) -> None:
+    def _check_job(self, ranks: int) -> None:
         count = self.job.ranks
         self.check_version(self.job.version)
         if count < 2 or ranks not in (0, count):
@@ -277,17 +258,17 @@ class _Reader(RecordReader):
         if len(self.job.nodes) != count or len({*self.job.nodes}) < count:
             raise self.error(f"no {count} distinct names of nodes")
 
-    def read(self) -> None:
-        for _ in self.rest:
+    def _read(self, lines: Iterable[str]) -> None:
+        for _ in lines:
             if self.end:
                 raise self.error("a line after the end")
             match self.record(_LINE):
                 case Failed() as failed:
-                    self.failing[self.pair(failed.sender, failed.receiver)] = failed.why
-                case InsideRound() as row:
-                    self.read_round(row)
-                case Suspect() as again:
-                    self.read_again(again)
+                    self.failing[self._pair(failed.sender, failed.receiver)] = failed.why
+                case Round() as row:
+                    self._read_round(row)
+                case Again() as again:
+                    self._read_again(again)
                 case End() as end:
                     self.end = end
         if not self.end:
@@ -296,24 +277,22 @@ class _Reader(RecordReader):
         if self.failing or len(self.seen) + left != planned:
             raise self.error(f"{len(self.seen)} rounds and {left} left are not {planned}")
 
-    def pair(self, sender: int, receiver: int) -> Pair:
+    def _pair(self, sender: int, receiver: int) -> Pair:
         if max(sender, receiver) >= self.job.ranks:
             raise self.error(f"{sender} and {receiver} are no two of {self.job.ranks} ranks")
         return sender, receiver
 
-    def receivers(self, row: InsideRound) -> dict[int, int]:
+    def _receivers(self, row: Round) -> dict[int, int]:
         """Return sender -> receiver of a round; inside of the nodes each is its own."""
         count = self.job.ranks
-        if not isinstance(row, Round):
-            return {rank: rank for rank in range(count)}
-        if (row.to is None) != (self.job.schedule == "shifts"):
+        if (row.to is None) != (self.job.schedule == "shifts" or not row.number):
             raise self.error("chosen pairs among shifts, or a shift among chosen pairs")
         if row.to is None:
             if row.number >= count:
                 raise self.error(f"no shift of {count} ranks by {row.number}")
             return {rank: (rank + row.number) % count for rank in range(count)}
         found = dict(
-            self.pair(rank, receiver) for rank, receiver in enumerate(row.to) if receiver != -1
+            self._pair(rank, receiver) for rank, receiver in enumerate(row.to) if receiver != -1
         )
         if any(rank == receiver for rank, receiver in found.items()):
             raise self.error("a rank sends to itself")
@@ -321,17 +300,17 @@ class _Reader(RecordReader):
             raise self.error("a rank receives twice in this round, or there is no such rank")
         return found
 
-    def read_round(self, row: InsideRound) -> None:
+    def _read_round(self, row: Round) -> None:
         """Take the values of a round, all of it or what failed, and why others are missing."""
-        receivers = self.receivers(row)
+        receivers = self._receivers(row)
         if _EXPONENT.search(self.line):
             raise self.error("a number with an exponent, which patterns prints in no round")
         if any(receivers.get(sender) != receiver for sender, receiver in self.failing):
             raise self.error("a pair failed that is not of this round")
         for quantity, name in _FIELDS.items():
-            self.check_values(quantity, getattr(row, name), receivers)
+            self._check_values(quantity, getattr(row, name), receivers)
         senders, to = [*receivers], [*receivers.values()]
-        if not isinstance(row, Round):
+        if not row.number:
             if self.inside or self.seen:
                 raise self.error("what was measured inside stands twice, or after a round")
             self.inside = True
@@ -348,7 +327,7 @@ class _Reader(RecordReader):
         self.failed |= self.failing
         self.failing = {}
 
-    def check_values(
+    def _check_values(
         self, quantity: str, values: tuple[float | None, ...], receivers: dict[int, int]
     ) -> None:
         if len(values) != self.job.ranks:
@@ -359,9 +338,9 @@ class _Reader(RecordReader):
             if value is None and rank in receivers and (rank, receivers[rank]) not in self.failing:
                 raise self.error(f"no {quantity} of rank {rank}, and no line says why")
 
-    def read_again(self, row: Suspect) -> None:
+    def _read_again(self, row: Again) -> None:
         """Take the values of a pair that was measured alone."""
-        pair = self.pair(row.sender, row.receiver)
+        pair = self._pair(row.sender, row.receiver)
         values = {quantity: getattr(row, name) for quantity, name in _FIELDS.items()}
         if self.failing:
             raise self.error("a round before it has no end")
@@ -373,14 +352,14 @@ class _Reader(RecordReader):
             raise self.error("neither all values nor only why there are none")
         if pair in self.again["latency"]:
             raise self.error("this was measured again before")
-        if pair[0] == pair[1] and (not self.inside or isinstance(row, Control)):
+        if pair[0] == pair[1] and (not self.inside or row.because == "control"):
             raise self.error("inside of a node again, and not before")
         for quantity, value in values.items():
             self.again[quantity][pair] = value
-        if isinstance(row, Control):
+        if row.because == "control":
             self.controls.add(pair)
 
-    def measured(self, fault: ParseError | None) -> Measured:
+    def _matrix(self) -> PairMatrix:
         """Return what was read, with that of the nodes inside apart from that of their pairs."""
         inside = Inside(
             {INSIDE[name]: values.diagonal().copy() for name, values in self.values.items()}
@@ -392,7 +371,7 @@ class _Reader(RecordReader):
         for values in self.values.values():
             values[range(self.job.ranks), range(self.job.ranks)] = float("nan")
         again = {quantity: _between(again) for quantity, again in self.again.items()}
-        matrix = PairMatrix(
+        return PairMatrix(
             self.job.nodes,
             self.values,
             self.rounds,
@@ -402,7 +381,6 @@ class _Reader(RecordReader):
             self.end.not_again if self.end else 0,
             inside,
         )
-        return Measured(self.job, matrix, self.job.rounds - len(self.seen), fault)
 
 
 def _inside(pairs: Mapping[Pair, _T]) -> dict[int, _T]:

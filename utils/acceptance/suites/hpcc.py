@@ -37,21 +37,6 @@ from acceptance.suites.records import Benchmark, Column, Suite
 
 
 @dataclass(frozen=True)
-class SummaryKey:
-    """A key of HPCC's summary, the unit of its metric, and the factor that leads to that."""
-
-    key: str
-    unit: str
-    factor: float = 1.0
-
-    @property
-    def test(self) -> str:
-        """Return the section of the output that has its value, too."""
-        network = "PingPong" in self.key or "OrderedRing" in self.key
-        return "LatencyBandwidth" if network else self.key.rpartition("_")[0]
-
-
-@dataclass(frozen=True)
 class Ratio:
     """A metric, or 1 where its name is empty, divided by another.
 
@@ -70,36 +55,42 @@ KERNELS = ("Copy", "Scale", "Add", "Triad")
 LOCAL = {"EP": "Star", "Single": "Single"}
 
 
-METRICS: dict[str, SummaryKey] = {
-    "G-HPL": SummaryKey("HPL_Tflops", "Gflop/s", 1000),
-    "G-PTRANS": SummaryKey("PTRANS_GBs", "GB/s"),
-    "G-RandomAccess": SummaryKey("MPIRandomAccess_GUPs", "GUP/s"),
-    "G-RandomAccess-LCG": SummaryKey("MPIRandomAccess_LCG_GUPs", "GUP/s"),
-    "EP-RandomAccess": SummaryKey("StarRandomAccess_GUPs", "GUP/s"),
-    "EP-RandomAccess-LCG": SummaryKey("StarRandomAccess_LCG_GUPs", "GUP/s"),
-    "Single-RandomAccess": SummaryKey("SingleRandomAccess_GUPs", "GUP/s"),
-    "Single-RandomAccess-LCG": SummaryKey("SingleRandomAccess_LCG_GUPs", "GUP/s"),
-    **{
-        f"{kind}-STREAM-{kernel}": SummaryKey(f"{word}STREAM_{kernel}", "GB/s")
-        for kind, word in LOCAL.items()
-        for kernel in KERNELS
-    },
-    "G-FFTE": SummaryKey("MPIFFT_Gflops", "Gflop/s"),
-    "EP-FFTE": SummaryKey("StarFFT_Gflops", "Gflop/s"),
-    "Single-FFTE": SummaryKey("SingleFFT_Gflops", "Gflop/s"),
-    "EP-DGEMM": SummaryKey("StarDGEMM_Gflops", "Gflop/s"),
-    "Single-DGEMM": SummaryKey("SingleDGEMM_Gflops", "Gflop/s"),
-    "PingPong-latency-min": SummaryKey("MinPingPongLatency_usec", "us"),
-    "PingPong-latency-avg": SummaryKey("AvgPingPongLatency_usec", "us"),
-    "PingPong-latency-max": SummaryKey("MaxPingPongLatency_usec", "us"),
-    "PingPong-bandwidth-min": SummaryKey("MinPingPongBandwidth_GBytes", "GB/s"),
-    "PingPong-bandwidth-avg": SummaryKey("AvgPingPongBandwidth_GBytes", "GB/s"),
-    "PingPong-bandwidth-max": SummaryKey("MaxPingPongBandwidth_GBytes", "GB/s"),
-    "NaturalRing-latency": SummaryKey("NaturallyOrderedRingLatency_usec", "us"),
-    "RandomRing-latency": SummaryKey("RandomlyOrderedRingLatency_usec", "us"),
-    "NaturalRing-bandwidth": SummaryKey("NaturallyOrderedRingBandwidth_GBytes", "GB/s"),
-    "RandomRing-bandwidth": SummaryKey("RandomlyOrderedRingBandwidth_GBytes", "GB/s"),
+#: Metric -> its key in HPCC's summary, and its unit.
+METRICS = {
+    column.stem: column
+    for column in (
+        Column("HPL_Tflops", "G-HPL", "Gflop/s"),
+        Column("PTRANS_GBs", "G-PTRANS", "GB/s"),
+        Column("MPIRandomAccess_GUPs", "G-RandomAccess", "GUP/s"),
+        Column("MPIRandomAccess_LCG_GUPs", "G-RandomAccess-LCG", "GUP/s"),
+        Column("StarRandomAccess_GUPs", "EP-RandomAccess", "GUP/s"),
+        Column("StarRandomAccess_LCG_GUPs", "EP-RandomAccess-LCG", "GUP/s"),
+        Column("SingleRandomAccess_GUPs", "Single-RandomAccess", "GUP/s"),
+        Column("SingleRandomAccess_LCG_GUPs", "Single-RandomAccess-LCG", "GUP/s"),
+        *(
+            Column(f"{word}STREAM_{kernel}", f"{kind}-STREAM-{kernel}", "GB/s")
+            for kind, word in LOCAL.items()
+            for kernel in KERNELS
+        ),
+        Column("MPIFFT_Gflops", "G-FFTE", "Gflop/s"),
+        Column("StarFFT_Gflops", "EP-FFTE", "Gflop/s"),
+        Column("SingleFFT_Gflops", "Single-FFTE", "Gflop/s"),
+        Column("StarDGEMM_Gflops", "EP-DGEMM", "Gflop/s"),
+        Column("SingleDGEMM_Gflops", "Single-DGEMM", "Gflop/s"),
+        Column("MinPingPongLatency_usec", "PingPong-latency-min", "us"),
+        Column("AvgPingPongLatency_usec", "PingPong-latency-avg", "us"),
+        Column("MaxPingPongLatency_usec", "PingPong-latency-max", "us"),
+        Column("MinPingPongBandwidth_GBytes", "PingPong-bandwidth-min", "GB/s"),
+        Column("AvgPingPongBandwidth_GBytes", "PingPong-bandwidth-avg", "GB/s"),
+        Column("MaxPingPongBandwidth_GBytes", "PingPong-bandwidth-max", "GB/s"),
+        Column("NaturallyOrderedRingLatency_usec", "NaturalRing-latency", "us"),
+        Column("RandomlyOrderedRingLatency_usec", "RandomRing-latency", "us"),
+        Column("NaturallyOrderedRingBandwidth_GBytes", "NaturalRing-bandwidth", "GB/s"),
+        Column("RandomlyOrderedRingBandwidth_GBytes", "RandomRing-bandwidth", "GB/s"),
+    )
 }
+#: Metric -> the factor that leads from what the summary has to its unit.
+_FACTORS = {"G-HPL": 1000.0}
 
 #: Ratio -> how it is made. A ring's bandwidth is that of one process.
 RATIOS: dict[str, Ratio] = {
@@ -171,8 +162,8 @@ def values(
     of its own, so that it can never be taken for the bandwidth of the memory.
     """
     metrics = {
-        name: (float(summary[metric.key]) * metric.factor, metric.unit)
-        for name, metric in METRICS.items()
+        name: (float(summary[column.name]) * _FACTORS.get(name, 1.0), column.unit)
+        for name, column in METRICS.items()
     }
     ratios = ratios_of({name: value for name, (value, _) in metrics.items()}, processes)
     if peak:

@@ -30,16 +30,24 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.hpcc import KERNELS, METRICS
 from acceptance.suites.output import LineReader, Range
 
+_KEYS = [column.name for column in METRICS.values()]
+
+
+def _section_of(key: str) -> str:
+    """Return the section of the output that has the value of a key of the summary, too."""
+    network = "PingPong" in key or "OrderedRing" in key
+    return "LatencyBandwidth" if network else key.rpartition("_")[0]
+
+
 #: Section -> keys of the summary that are its results.
 TESTS = {
-    test: tuple(metric.key for metric in METRICS.values() if metric.test == test)
-    for test in dict.fromkeys(metric.test for metric in METRICS.values())
+    test: tuple(key for key in _KEYS if _section_of(key) == test)
+    for test in dict.fromkeys(map(_section_of, _KEYS))
 }
 #: HPCC passes a residual below this, in units of the error that rounding explains.
 THRESHOLD = 16.0
@@ -83,11 +91,8 @@ _COMPLAINT = re.compile(
 )
 
 
-class Line(NamedTuple):
-    """A line of the output and its number, counted from 1."""
-
-    number: int
-    text: str
+#: The number of a line, counted from 1, and its text.
+Line = tuple[int, str]
 
 
 def parse(text: str, source: str = "hpccoutf.txt") -> "Output":
@@ -149,7 +154,7 @@ class Output(LineReader):
         elif self.benchmark == _SUMMARY:
             self._read_value(text)
         elif self.benchmark:
-            self.sections[self.benchmark].append(Line(self.number, text))
+            self.sections[self.benchmark].append((self.number, text))
 
     def _read_edge(self, edge: str, name: str) -> None:
         if edge == "End":
@@ -172,7 +177,7 @@ class Output(LineReader):
         if key in self.summary:
             raise self.error(f"{key} stands twice")
         self.summary[key] = value if key in _TEXTS else self._number_of(value)
-        self.printed[key] = Line(self.number, self.line)
+        self.printed[key] = (self.number, self.line)
 
     def _number_of(self, text: str) -> float:
         value = int(text) if _INTEGER.match(text) else self.real(text, negative=True)
@@ -223,17 +228,17 @@ class Output(LineReader):
 
     def _check_section(self, test: str) -> None:
         for line in self.sections[test]:
-            if _COMPLAINT.match(line.text):
+            if _COMPLAINT.match(line[1]):
                 raise self._fault(test, "HPCC found an error", line)
         for begin, passing, number in _RULES.get(test, ()):
-            lines = [line for line in self.sections[test] if re.match(begin, line.text)]
+            lines = [line for line in self.sections[test] if re.match(begin, line[1])]
             if number and len(lines) != number:
                 raise self._fault(test, f"{len(lines)} counts of failures instead of {number}")
             if not lines:
                 raise self._fault(test, "no residual")
             wrong = "not all of it was done" if number else "the residual did not pass"
             for line in lines:
-                passed = re.match(passing, line.text)
+                passed = re.match(passing, line[1])
                 if not passed or float(passed.groupdict().get("residual", 0)) > THRESHOLD:
                     raise self._fault(test, wrong, line)
 
@@ -246,7 +251,7 @@ class Output(LineReader):
 
         A section that does not state a result, or not as HPCC prints it, contradicts it, too.
         """
-        text = "\n".join(line.text for line in self.sections[test])
+        text = "\n".join(line for _, line in self.sections[test])
         templates = _SAID.get(test, [])
         if test == "MPIFFT":
             points = self.value(test, "MPIFFT_N")
@@ -268,13 +273,13 @@ class Output(LineReader):
                 bounds = [f"{bound}PingPong{what}" for bound in ("Min", "Avg", "Max")]
                 low, average, high = (self._figure(test, key) for key in bounds)
                 if low.low > average.high or average.low > high.high:
-                    least, _, most = (self.printed[key].text for key in bounds)
+                    least, _, most = (self.printed[key][1] for key in bounds)
                     yield bounds[1], f"not between {least} and {most}"
 
     def _figure(self, test: str, key: str) -> Range:
         """Return a number of the summary, as it is printed."""
         self.value(test, key)
-        return general(self.printed[key].text.partition("=")[2])
+        return general(self.printed[key][1].partition("=")[2])
 
     def _made(self, test: str, key: str) -> Iterator[tuple[str, str]]:
         """Yield a result that is not the work over the time, which the summary has, too."""
@@ -283,7 +288,7 @@ class Output(LineReader):
         rate = seconds.under(work(self.value(test, of)))
         # PTRANS keeps the rate of its slowest run and the time of its last one.
         if not rate.agrees(result) and (test != "PTRANS" or result.low > rate.high):
-            yield key, f"{self.printed[time].text} makes it {rate.low:.6g}"
+            yield key, f"{self.printed[time][1]} makes it {rate.low:.6g}"
 
 
 _DIGITS = 6  # of a %g

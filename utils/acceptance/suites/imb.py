@@ -23,11 +23,10 @@ IMB_display_times and IMB_calculate_times (IMB_output.c).
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 
-from acceptance.suites.output import Output, Table, TableReader
+from acceptance.suites.output import Table, Tables
 from acceptance.suites.records import (
     BUFFERS,
     WHEELS,
@@ -44,38 +43,24 @@ BANDWIDTH = Column("bandwidth", "bandwidth", "MB/s")
 RATE = Column("messages", "message_rate", "1/s")
 
 
-@dataclass(frozen=True)
-class ImbBenchmark(Benchmark):
-    """A benchmark of IMB-MPI1, with what its check and the parser of its output ask for."""
-
-    #: Bytes that the printed bandwidth counts, as a multiple of the message size; 0: the bandwidth
-    #: comes from the message rate, or there is none.
-    counted: int = field(default=0, kw_only=True)
-    #: Repetitions of small messages.
-    repetitions: int = field(default=1000, kw_only=True)
-
-
-_messages = partial(ImbBenchmark, point_to_point=True)
-_collective = partial(ImbBenchmark, columns=(TIME,))
-#: Repetitions that are a window of 64 messages each.
-_WINDOWS = 100
+_messages = partial(Benchmark, point_to_point=True)
+_collective = partial(Benchmark, columns=(TIME,))
 
 _ROWS = (
     # One message at a time, of the size over its time.
-    _messages("PingPong", (LATENCY, BANDWIDTH), processes="two", counted=1, link_factor=1,
+    _messages("PingPong", (LATENCY, BANDWIDTH), processes="two", link_factor=1,
               one_way=True, one_message=True),
     # Two messages cross each other; only one of them is counted.
-    _messages("PingPing", (LATENCY, BANDWIDTH), processes="two", counted=1, link_factor=1),
+    _messages("PingPing", (LATENCY, BANDWIDTH), processes="two", link_factor=1),
     # 2X/t: each process sends one message and receives one. Each node at the edge of the chain
     # sends and receives a message over the link, wherever the other processes are.
-    _messages("Sendrecv", (TIME, BANDWIDTH), counted=2, link_factor=2),
+    _messages("Sendrecv", (TIME, BANDWIDTH), link_factor=2),
     # 4X/t: each process sends to both neighbours and receives from both. Each node sends two
     # messages and receives two over the link.
-    _messages("Exchange", (TIME, BANDWIDTH), counted=4, link_factor=2),
+    _messages("Exchange", (TIME, BANDWIDTH), link_factor=2),
     # The first half of the processes talks to the second.
-    _messages("Uniband", (BANDWIDTH, RATE), repetitions=_WINDOWS, link_factor=1,
-              pair_sum="longest"),
-    _messages("Biband", (BANDWIDTH, RATE), repetitions=_WINDOWS, link_factor=2, pair_sum="longest"),
+    _messages("Uniband", (BANDWIDTH, RATE), link_factor=1, pair_sum="longest"),
+    _messages("Biband", (BANDWIDTH, RATE), link_factor=2, pair_sum="longest"),
     _collective("Allreduce", operation="Allreduce", reduction=True),
     _collective("Reduce", operation="Reduce", reduction=True, rooted=True),
     # IMB up to "2019" spreads the bytes over the ranks; from "2019 Update 1" on each rank gets
@@ -93,6 +78,9 @@ _ROWS = (
 
 #: Name -> benchmark.
 BENCHMARKS = {row.name: row for row in _ROWS}
+#: Name -> bytes that the printed bandwidth counts, as a multiple of the message size. That of
+#: others comes from the message rate, or they have none.
+COUNTED = {"PingPong": 1, "PingPing": 1, "Sendrecv": 2, "Exchange": 4}
 
 #: The suite.
 SUITE = Suite(
@@ -113,6 +101,11 @@ def message_sizes(
     """
     sizes = (2**n for n in range(low, high + 1))
     return [0, *(size for size in sizes if BENCHMARKS[benchmark].fits(size, processes, buffers))]
+
+
+def repetitions(benchmark: str) -> int:
+    """Return how often IMB repeats small messages; with rates each is a window of 64 messages."""
+    return 100 if RATE in BENCHMARKS[benchmark].columns else 1000
 
 
 def counts_size(benchmark: str, column: Column, size: int | None) -> bool:
@@ -157,20 +150,20 @@ _FINISHED = "# All processes entering MPI_Finalize"
 _FIRST_DECIMAL_YEAR = 2018
 
 
-def parse(text: str, source: str = "stdout") -> Output:
+def parse(text: str, source: str = "stdout") -> "Output":
     """Read the complete output of one run of an IMB program.
 
     Raises ParseError, with the line, for anything but a complete and consistent output.
     """
-    reader = _Reader(text, source)
-    for line in reader.lines():
-        reader.read_line(line, line.strip())
-    reader.check_whole()
-    return Output(reader.version, tuple(reader.tables), reader.mpi)
+    output = Output(text, source)
+    for line in output.lines():
+        output.read_line(line, line.strip())
+    output.check_whole()
+    return output
 
 
-class _Reader(TableReader):
-    """One reading of an output of IMB, and the tables so far."""
+class Output(Tables):
+    """An output of IMB, with a table for each benchmark."""
 
     suite = "IMB"
     names = _NAMES
@@ -181,8 +174,6 @@ class _Reader(TableReader):
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
-        self.tables: list[Table] = []
-        self.version = self.mpi = ""
         self.finished = False
 
     def check_whole(self) -> None:
@@ -214,7 +205,7 @@ class _Reader(TableReader):
             self.version = match["version"]
             self.check_version(self.version)
         elif match := _MPI.match(line):
-            self.mpi = match["version"]
+            self.mpi_standard = match["version"]
         elif match := _BENCHMARK.match(line):
             self.benchmark = match["name"]
             self.tables.append(Table(self.benchmark, self.number))
@@ -266,8 +257,8 @@ class _Reader(TableReader):
 
     def moved(self, table: Table, size: int) -> int | None:
         """Return the bytes that a bandwidth counts."""
-        row = BENCHMARKS.get(table.benchmark)
-        return size * row.counted if row and row.counted else None
+        counted = COUNTED.get(table.benchmark)
+        return size * counted if counted else None
 
     def check_order(self, table: Table) -> None:
         """Refuse a row whose time and bandwidth stand in each other's place.

@@ -28,7 +28,6 @@ as equal. 3.3 is built for one class and one number of processes, 3.4 for one cl
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from acceptance.core.errors import ParseError
@@ -356,17 +355,23 @@ _REASON = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Result:
-    """The final block of one run: label -> value, and label -> line; `number` is its first line.
+class Result(LineReader):
+    """The final block of one run: label -> value, and label -> line; `block` is its first line.
 
     A size is as in `sizes`. Time and rates mean nothing for a run shorter than `TIMING_FLOOR`.
     """
 
-    name: str
-    number: int
-    values: dict[str, Any]
-    numbers: dict[str, int]
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text, source)
+        self.release = ""
+        self.block = 0
+        self.fields: dict[str, _Form] = {}
+        self.values: dict[str, Any] = {}
+        self.numbers: dict[str, int] = {}
+        #: How far the rest is read, of `_REST`, and what of it there was.
+        self.stage = -1
+        self.rest: set[str] = set()
+        self.whole = False
 
     @property
     def seconds(self) -> float:
@@ -385,7 +390,104 @@ class Result:
         It is that in which the operations have this Mop/s. NPB prints the time with two decimals
         (s), which often are 0.00 then, and the rate with more digits.
         """
-        return 1e6 * millions(self.name, self.values["Class"]) / self.mops_total
+        return 1e6 * millions(self.benchmark, self.values["Class"]) / self.mops_total
+
+    def read(self) -> None:
+        """Read the whole text."""
+        # Not splitlines(), which splits at more than newlines.
+        *lines, rest = self.text.split("\n")
+        for number, line in enumerate(lines, 1):
+            self.stand(number, line)
+            self._read_line(line.strip())
+        if not self.block:
+            self._stopped([*lines, rest])
+        self.stand(len(lines) + 1, rest)
+        if rest.strip():
+            raise self.error("the output ends in the middle of a line")
+        if self.block and not self.whole:
+            self.number -= 1
+            raise self.error("the final block is cut off here")
+        self.stand()
+        if not self.benchmark:
+            raise self.error("this is no output of NPB: its title is missing")
+        if not self.block:
+            raise self.error("no final block: the program did not end")
+
+    def _stopped(self, lines: list[str]) -> None:
+        """Raise ParseError with the program's own words, up to five lines, if it has some."""
+        for start, first in enumerate(lines):
+            if _REASON.match(first.strip()):
+                words: list[str] = []
+                for line in lines[start : start + 5]:
+                    # Each process may say the same.
+                    if not line.strip() or line in words:
+                        break
+                    words.append(line)
+                self.stand(start + 1, " ".join(" ".join(words).split()))
+                raise self.error("the program stopped")
+
+    def _read_line(self, line: str) -> None:
+        if match := _TITLE.match(line):
+            self._read_title(match["name"].lower(), match["version"])
+        elif match := _COMPLETED.match(line):
+            self._read_completed(match["name"].lower())
+        elif self.block and line and not self.whole:
+            if len(self.values) < len(self.fields):
+                self._read_field(line)
+            else:
+                self._read_rest(line)
+
+    def _read_title(self, name: str, version: str) -> None:
+        if self.benchmark:
+            raise self.error("a second title: two runs in one output")
+        if name not in NAMES:
+            raise self.error("the title of a benchmark that is not known")
+        try:
+            self.release = release(version)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+        self.benchmark, self.fields = name, _fields(name, self.release)
+
+    def _read_completed(self, name: str) -> None:
+        if self.block:
+            raise self.error("a second final block: two runs in one output")
+        if name != self.benchmark:
+            raise self.error(f"the final block of {name} under {self.benchmark or 'no'} title")
+        self.block = self.number
+
+    def _read_field(self, line: str) -> None:
+        found, expected = _FIELD.match(line), [*self.fields][len(self.values)]
+        label = found["label"] if found else ""
+        if not found or label not in {*self.fields, *AT_WORK.values()}:
+            raise self.error("an unknown line in the final block")
+        if label != expected:
+            raise self.error(f"{label!r} where the final block of {self.release} has {expected!r}")
+        value = (found["value"] or "").strip()
+        form, wrong, read = self.fields[label]
+        if not re.fullmatch(form, value, re.ASCII):
+            too_large = "the number is too large for its field" if "*" in value else ""
+            raise self.error(too_large or (wrong.format(value) if value else "no value"))
+        self.values[label], self.numbers[label] = read(value), self.number
+        if label == "Mop/s/process":
+            self._check_share(self.values[label])
+
+    def _check_share(self, each: float) -> None:
+        """Compare the rate of each process with that of all; both are rounded to two decimals."""
+        share = Range.rounded(self.values["Mop/s total"]).times(1 / self.values["Total processes"])
+        if not share.agrees(Range.rounded(each)):
+            raise self.error("it is not Mop/s total over the processes")
+
+    def _read_rest(self, line: str) -> None:
+        """Read what stands behind the fields."""
+        for stage, form in enumerate(_REST):
+            if stage in (self.stage, self.stage + 1) and (found := form.match(line)):
+                break
+        else:
+            raise self.error("an unknown line in the final block")
+        if found[0] in self.rest:
+            raise self.error(f"{found[0]} stands twice in the final block")
+        self.rest.add(found[0])
+        self.stage, self.whole = stage, line.endswith(LAST[self.release])
 
 
 def parse(text: str, source: str = "stdout") -> Result:
@@ -394,7 +496,9 @@ def parse(text: str, source: str = "stdout") -> Result:
     Raises ParseError, with the line, for anything but one whole, consistent and verified result;
     with the program's own words if it says why it stopped.
     """
-    return _Reader(text, source).read()
+    result = Result(text, source)
+    result.read()
+    return result
 
 
 def only_result(
@@ -409,11 +513,12 @@ def only_result(
     result = parse(text, source)
 
     def fault(message: str, label: str) -> ParseError:
-        number = result.numbers.get(label, result.number)
-        return ParseError(source, message, benchmark=name, number=number)
+        result.benchmark = name
+        result.stand(result.numbers.get(label, result.block))
+        return result.error(message)
 
-    if result.name != name:
-        raise fault(f"this is {result.name} instead of {name}", "")
+    if result.benchmark != name:
+        raise fault(f"this is {result.benchmark} instead of {name}", "")
     size, iterations = sizes(name, problem_class)
     asked = {"Class": problem_class, "Size": size, "Iterations": iterations}
     asked |= dict.fromkeys(("Total processes", *AT_WORK.values()), processes)
@@ -423,118 +528,3 @@ def only_result(
     if message := contradiction(name, problem_class, result.seconds, result.mops_total):
         raise fault(message, "Mop/s total")
     return result
-
-
-class _Reader(LineReader):
-    """One reading of an output of NPB, and the block so far."""
-
-    def __init__(self, text: str, source: str) -> None:
-        super().__init__(text, source)
-        self.release = ""
-        self.block = 0
-        self.fields: dict[str, _Form] = {}
-        #: Label -> its value, and its line.
-        self.values: dict[str, Any] = {}
-        self.numbers: dict[str, int] = {}
-        #: How far the rest is read, of `_REST`, and what of it there was.
-        self.stage = -1
-        self.rest: set[str] = set()
-        self.whole = False
-
-    def read(self) -> Result:
-        """Read the whole text."""
-        # Not splitlines(), which splits at more than newlines.
-        *lines, rest = self.text.split("\n")
-        for number, line in enumerate(lines, 1):
-            self.stand(number, line)
-            self.read_line(line.strip())
-        if not self.block:
-            self.stopped([*lines, rest])
-        self.stand(len(lines) + 1, rest)
-        if rest.strip():
-            raise self.error("the output ends in the middle of a line")
-        if self.block and not self.whole:
-            self.number -= 1
-            raise self.error("the final block is cut off here")
-        self.stand()
-        if not self.benchmark:
-            raise self.error("this is no output of NPB: its title is missing")
-        if not self.block:
-            raise self.error("no final block: the program did not end")
-        return Result(self.benchmark, self.block, self.values, self.numbers)
-
-    def stopped(self, lines: list[str]) -> None:
-        """Raise ParseError with the program's own words, up to five lines, if it has some."""
-        for start, first in enumerate(lines):
-            if _REASON.match(first.strip()):
-                words: list[str] = []
-                for line in lines[start : start + 5]:
-                    # Each process may say the same.
-                    if not line.strip() or line in words:
-                        break
-                    words.append(line)
-                self.stand(start + 1, " ".join(" ".join(words).split()))
-                raise self.error("the program stopped")
-
-    def read_line(self, line: str) -> None:
-        if match := _TITLE.match(line):
-            self.read_title(match["name"].lower(), match["version"])
-        elif match := _COMPLETED.match(line):
-            self.read_completed(match["name"].lower())
-        elif self.block and line and not self.whole:
-            if len(self.values) < len(self.fields):
-                self.read_field(line)
-            else:
-                self.read_rest(line)
-
-    def read_title(self, name: str, version: str) -> None:
-        if self.benchmark:
-            raise self.error("a second title: two runs in one output")
-        if name not in NAMES:
-            raise self.error("the title of a benchmark that is not known")
-        try:
-            self.release = release(version)
-        except ValueError as error:
-            raise self.error(str(error)) from None
-        self.benchmark, self.fields = name, _fields(name, self.release)
-
-    def read_completed(self, name: str) -> None:
-        if self.block:
-            raise self.error("a second final block: two runs in one output")
-        if name != self.benchmark:
-            raise self.error(f"the final block of {name} under {self.benchmark or 'no'} title")
-        self.block = self.number
-
-    def read_field(self, line: str) -> None:
-        found, expected = _FIELD.match(line), [*self.fields][len(self.values)]
-        label = found["label"] if found else ""
-        if not found or label not in {*self.fields, *AT_WORK.values()}:
-            raise self.error("an unknown line in the final block")
-        if label != expected:
-            raise self.error(f"{label!r} where the final block of {self.release} has {expected!r}")
-        value = (found["value"] or "").strip()
-        form, wrong, read = self.fields[label]
-        if not re.fullmatch(form, value, re.ASCII):
-            too_large = "the number is too large for its field" if "*" in value else ""
-            raise self.error(too_large or (wrong.format(value) if value else "no value"))
-        self.values[label], self.numbers[label] = read(value), self.number
-        if label == "Mop/s/process":
-            self.check_share(self.values[label])
-
-    def check_share(self, each: float) -> None:
-        """Compare the rate of each process with that of all; both are rounded to two decimals."""
-        share = Range.rounded(self.values["Mop/s total"]).times(1 / self.values["Total processes"])
-        if not share.agrees(Range.rounded(each)):
-            raise self.error("it is not Mop/s total over the processes")
-
-    def read_rest(self, line: str) -> None:
-        """Read what stands behind the fields."""
-        for stage, form in enumerate(_REST):
-            if stage in (self.stage, self.stage + 1) and (found := form.match(line)):
-                break
-        else:
-            raise self.error("an unknown line in the final block")
-        if found[0] in self.rest:
-            raise self.error(f"{found[0]} stands twice in the final block")
-        self.rest.add(found[0])
-        self.stage, self.whole = stage, line.endswith(LAST[self.release])

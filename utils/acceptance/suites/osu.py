@@ -28,7 +28,7 @@ import re
 from dataclasses import dataclass, field
 from functools import partial
 
-from acceptance.suites.output import Output, Table, TableReader
+from acceptance.suites.output import Table, Tables
 from acceptance.suites.records import Benchmark, Column, Suite
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
@@ -181,21 +181,22 @@ _HELLO = re.compile(r"This is a test with (?P<n>\d+) processes\Z")
 _LAUNCH = re.compile(r"launched in (?P<us>\d+) us\Z")
 
 
-def parse(text: str, source: str = "stdout", processes: int = 0) -> Output:
+def parse(text: str, source: str = "stdout", processes: int = 0) -> "Output":
     """Read the output of one run of an OMB program; `processes` is 0 where they are not known.
 
     Raises ParseError, with the line, for anything but a consistent output. That the last lines
     are missing shows only in the message sizes, which the caller knows.
     """
-    reader = _Reader(text, source)
-    reader.processes = processes
-    for line in reader.lines():
-        reader.read_line(line)
-    return reader.output()
+    output = Output(text, source)
+    output.processes = processes
+    for line in output.lines():
+        output.read_line(line)
+    output.check_whole()
+    return output
 
 
-class _Reader(TableReader):
-    """One reading of an output of OMB, and the table so far."""
+class Output(Tables):
+    """An output of OMB, which has one table."""
 
     suite = "OMB"
     name = re.compile(r"\S+(?: \S+)*")
@@ -209,51 +210,49 @@ class _Reader(TableReader):
         super().__init__(text, source)
         #: Those that were asked for, and those that the output tells.
         self.processes = self.told = 0
-        self.table: Table | None = None
-        self.version = ""
         self.comments: set[str] = set()
 
-    def output(self) -> Output:
-        """Return what was read; raises ParseError where a part of it is missing."""
-        if self.table is None:
+    def check_whole(self) -> None:
+        """Refuse an output of which a part is missing."""
+        if not self.tables:
             self.stand()
             raise self.error("this is no output of OMB: its title is missing")
         self.require_last_line()
+        (table,) = self.tables
         # What hello prints is no row; its launch is.
-        if not (self.table.rows or (self.table.benchmark == "hello" and self.told)):
-            self.stand(self.table.number)
+        if not (table.rows or (table.benchmark == "hello" and self.told)):
+            self.stand(table.number)
             raise self.error("a table without rows")
-        return Output(self.version, (self.table,))
 
     def read_line(self, line: str) -> None:
         """Read a line of any kind."""
         if title := _TITLE.match(line):
-            self.read_title(title["title"], title["version"])
-        elif self.table and line.strip():
-            self.read_in_table(self.table, line.strip())
+            self._read_title(title["title"], title["version"])
+        elif self.tables and line.strip():
+            self._read_in_table(self.tables[0], line.strip())
 
-    def read_title(self, title: str, version: str) -> None:
+    def _read_title(self, title: str, version: str) -> None:
         if title not in _PROGRAMS:
             raise self.error("the title of a program that is not known")
         new = Table(_PROGRAMS[title], self.number, self.processes)
-        if self.table is None:
-            self.table, self.benchmark, self.version = new, new.benchmark, version
+        if not self.tables:
+            self.tables, self.benchmark, self.version = [new], new.benchmark, version
         # mbw_mr of 6.0 to 7.2 prints its title twice.
-        elif self.table.columns or self.told or new.benchmark != "mbw_mr":
+        elif self.tables[0].columns or self.told or new.benchmark != "mbw_mr":
             raise self.error("a second title: two runs in one output")
 
-    def read_in_table(self, table: Table, stripped: str) -> None:
+    def _read_in_table(self, table: Table, stripped: str) -> None:
         program = table.benchmark
         if table.rows and stripped.startswith("#"):
             raise self.error("a header or a comment in the middle of the table")
         if program == "init" and (match := _INIT.match(stripped)):
-            self.read_init(table, match)
+            self._read_init(table, match)
         elif program == "hello" and (match := _HELLO.match(stripped)):
-            self.read_processes(table, self.integer(match["n"]))
+            self._read_processes(table, self.integer(match["n"]))
         elif program == "hello" and self.told and (match := _LAUNCH.match(stripped)):
             self.add_row(table, None, {"launch": self.integer(match["us"]) / 1e6})
         elif program == "mbw_mr" and (match := _PAIRS.match(stripped)):
-            self.read_processes(table, 2 * self.integer(match["n"]))
+            self._read_processes(table, 2 * self.integer(match["n"]))
         elif _COMMENT.match(stripped) and stripped not in self.comments:
             self.comments.add(stripped)
         # mbw_mr of 5.6 prints the header of another program before its own.
@@ -268,17 +267,17 @@ class _Reader(TableReader):
         elif not stripped.startswith("#"):
             raise self.error("a line between the title and the header")
 
-    def read_processes(self, table: Table, processes: int) -> None:
+    def _read_processes(self, table: Table, processes: int) -> None:
         if self.told:
             raise self.error("the number of processes stands twice")
         if processes < 1:
             raise self.error("no processes")
         table.processes = self.told = processes
 
-    def read_init(self, table: Table, match: re.Match[str]) -> None:
+    def _read_init(self, table: Table, match: re.Match[str]) -> None:
         """Read the line of init: whole milliseconds, the average cut off to them (osu_init.c)."""
         low, average, high = (self.integer(match[name]) for name in ("min", "avg", "max"))
-        self.read_processes(table, self.integer(match["n"]))
+        self._read_processes(table, self.integer(match["n"]))
         self.check_average(low, average, high, self.told, slack=1)
         values = {"min": 1000.0 * low, "avg": 1000.0 * average, "max": 1000.0 * high}
         self.add_row(table, None, values)

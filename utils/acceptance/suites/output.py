@@ -173,24 +173,6 @@ class LineReader:
                 + (f"not below {least:.2f}" if too_low else f"not above {most:.2f}")
             )
 
-
-NotNegative = Annotated[float, msgspec.Meta(ge=0)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
-
-
-class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
-    """A line of JSON; its kind is what it says under `type`.
-
-    No field may be missing or unknown. Where a value has a unit, the name of its field ends in it:
-    `_B`, `_us`, `_s`, and `_MBps` for 10^6 bytes a second.
-    """
-
-
-class RecordReader(LineReader):
-    """Reads JSON, a record a line, that our own program `patterns` has written."""
-
-    suite = "patterns"
-
     def record(self, decoder: msgspec.json.Decoder[Any]) -> Any:
         """Return the record of the line on which the reader stands; raises ParseError."""
         self.require_whole_line()
@@ -200,7 +182,7 @@ class RecordReader(LineReader):
             raise self.error(f"no record of {self.suite}: {err}") from None
 
     def check_version(self, version: str) -> None:
-        """Raise ParseError for an output of a version that nothing reads."""
+        """Raise ParseError for an output of `patterns` in a version that nothing reads."""
         if version != VERSION:
             raise self.error(f"an output of version {version}; {VERSION} is read")
 
@@ -209,6 +191,26 @@ class RecordReader(LineReader):
         for token in _NUMBER.findall(_STRING.sub("", self.line)):
             if not _WHOLE.match(token) and token != f"{float(token):.9g}":
                 raise self.error(f"{token!r} is no number as {self.suite} prints it")
+
+
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
+    """A line of JSON; its kind is what it says under `type`.
+
+    No field may be missing or unknown. Where a value has a unit, the name of its field ends in it:
+    `_B`, `_us`, `_s`, and `_MBps` for 10^6 bytes a second. `KEYS` are the fields that tell it from
+    others of its kind; without any there is one.
+    """
+
+    KEYS: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Return the values of these fields."""
+        return tuple(getattr(self, name) for name in self.KEYS)
 
 
 @dataclass(frozen=True)
@@ -231,38 +233,11 @@ class Table:
     rows: list[TableRow] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Output:
-    """A whole run: the version of the suite, the tables, and the MPI standard where it is told."""
-
-    version: str
-    tables: tuple[Table, ...]
-    mpi_standard: str = ""
-
-    def only_table(self, benchmark: str, processes: int, source: str = "stdout") -> Table:
-        """Return the one table of a run of one benchmark at one number of processes.
-
-        Raises ParseError when the program ran something else, or more, than it was asked for.
-        """
-        for table in self.tables:
-            if table.benchmark != benchmark:
-                message = f"the output is that of {table.benchmark}, which was not asked for"
-            elif table.processes != processes:
-                message = f"ran with {table.processes} processes instead of {processes}"
-            else:
-                continue
-            raise ParseError(source, message, benchmark=benchmark, number=table.number)
-        if len(self.tables) != 1:
-            message = f"{len(self.tables)} tables instead of one"
-            raise ParseError(source, message, benchmark=benchmark)
-        return self.tables[0]
-
-
-class TableReader(LineReader):
-    """Reads tables: a header, then a row for each message size, in columns that C pads.
+class Tables(LineReader):
+    """A whole run, read: a header, then a row for each message size, in columns that C pads.
 
     A parser reads titles and what stands between them, and hands the others to `read_header` and
-    `read_row`.
+    `read_row`. `version` is that of the suite, `mpi_standard` empty where it is not told.
     """
 
     decimal = TWO_DECIMALS
@@ -279,8 +254,29 @@ class TableReader(LineReader):
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
+        self.tables: list[Table] = []
+        self.version = self.mpi_standard = ""
         #: Where the columns end in the header; None: the column is one that begins the line.
         self.edges: list[int | None] = []
+
+    def only_table(self, benchmark: str, processes: int) -> Table:
+        """Return the one table of a run of one benchmark at one number of processes.
+
+        Raises ParseError when the program ran something else, or more, than it was asked for.
+        """
+        self.benchmark = benchmark
+        for table in self.tables:
+            self.stand(table.number)
+            if table.benchmark != benchmark:
+                raise self.error(
+                    f"the output is that of {table.benchmark}, which was not asked for"
+                )
+            if table.processes != processes:
+                raise self.error(f"ran with {table.processes} processes instead of {processes}")
+        self.stand()
+        if len(self.tables) != 1:
+            raise self.error(f"{len(self.tables)} tables instead of one")
+        return self.tables[0]
 
     def read_header(self, table: Table, header: str, required: Collection[str] = ()) -> None:
         """Take the columns of a table."""

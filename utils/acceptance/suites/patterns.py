@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 
@@ -34,8 +34,8 @@ from acceptance.core.words import keyed, sized
 from acceptance.suites import all_pairs
 from acceptance.suites.output import (
     Count,
+    LineReader,
     Record,
-    RecordReader,
 )
 from acceptance.suites.records import WHEELS, Benchmark, Column, Suite
 
@@ -126,18 +126,7 @@ SUITE = Suite(
 )
 
 
-class _Keyed(Record, frozen=True):
-    """A line, and the fields that tell it from others of its kind; without any there is one."""
-
-    KEYS: ClassVar[tuple[str, ...]] = ()
-
-    @property
-    def key(self) -> tuple[Any, ...]:
-        """Return the values of these fields."""
-        return tuple(getattr(self, name) for name in self.KEYS)
-
-
-class Run(_Keyed, tag="run", frozen=True):
+class Run(Record, tag="run", frozen=True):
     """The first line."""
 
     version: Text
@@ -147,7 +136,7 @@ class Run(_Keyed, tag="run", frozen=True):
     mpi_standard: str
 
 
-class Options(_Keyed, tag="options", frozen=True):
+class Options(Record, tag="options", frozen=True):
     """The options in force, as the program calls them; None: the pattern has no such option."""
 
     time: Positive
@@ -160,14 +149,14 @@ class Options(_Keyed, tag="options", frozen=True):
     random: Whole | None = None
 
 
-class Plan(_Keyed, tag="plan", frozen=True):
+class Plan(Record, tag="plan", frozen=True):
     """What a rank takes of the memory, and how long the loops take."""
 
     memory_B: Count
     expected_s: Positive
 
 
-class _Timed(_Keyed, frozen=True):
+class _Timed(Record, frozen=True):
     """A row: so many messages of a size, and the time of a loop of them."""
 
     size_B: Whole
@@ -211,7 +200,7 @@ class Rate(_Timed, tag="rate", frozen=True):
     rate_MBps: Positive
 
 
-class Summary(_Keyed, tag="summary", frozen=True):
+class Summary(Record, tag="summary", frozen=True):
     """The averages of b_eff over its rates, and the ping-pong of ranks 0 and 1."""
 
     KEYS = ("processes",)
@@ -227,7 +216,7 @@ class Summary(_Keyed, tag="summary", frozen=True):
     latency_us: Positive
 
 
-class End(_Keyed, tag="end", frozen=True):
+class End(Record, tag="end", frozen=True):
     """The last line."""
 
 
@@ -243,39 +232,47 @@ _ROUNDED = 1e-8
 _RING_PATTERNS = 6
 
 
-@dataclass(frozen=True)
-class Output:
-    """A whole run: what was asked for, and the rows."""
-
-    run: Run
-    options: Options
-    plan: Plan | None
-    rows: tuple[Row, ...]
-
-
 def parse(
     text: str, source: str = "stdout", *, pattern: str | None = None, ranks: int | None = None
-) -> Output:
+) -> "Output":
     """Read the complete output of one run; `pattern` and `ranks` are what was asked for, if known.
 
     Raises ParseError, with the line, for anything but a complete and consistent output.
     """
-    reader = _Reader(text, source)
-    reader.benchmark, reader.ranks = pattern or "", ranks
-    for line in reader.lines():
-        reader.read_line(line)
-    return reader.output()
+    output = Output(text, source)
+    output.benchmark, output.ranks = pattern or "", ranks
+    for line in output.lines():
+        output.read_line(line)
+    output.check_whole()
+    return output
 
 
-class _Reader(RecordReader):
-    """One reading of an output, and what of it was read so far."""
+class Output(LineReader):
+    """A whole run: what was asked for, and the rows."""
+
+    suite = "patterns"
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
         self.ranks: int | None = None
         self.head: dict[type, Any] = {}
         #: Kind and key -> row.
-        self.rows: dict[tuple[Any, ...], Row] = {}
+        self.by_key: dict[tuple[Any, ...], Row] = {}
+
+    @property
+    def run(self) -> Run:
+        """Return what ran."""
+        return self.head[Run]  # type: ignore[no-any-return]
+
+    @property
+    def options(self) -> Options:
+        """Return what was asked for."""
+        return self.head[Options]  # type: ignore[no-any-return]
+
+    @property
+    def rows(self) -> list[Row]:
+        """Return the rows in their order."""
+        return [*self.by_key.values()]
 
     def read_line(self, line: str) -> None:
         """Read a line, if it is one of the program."""
@@ -288,40 +285,40 @@ class _Reader(RecordReader):
         self.check_numbers()
         kind = type(record)
         if record.KEYS:
-            self.read_row(record)
-        elif kind in self.head or (self.rows and kind is not End):
+            self._read_row(record)
+        elif kind in self.head or (self.by_key and kind is not End):
             raise self.error(f"{kind.__name__.lower()} stands twice, or after a row")
         else:
             self.head[kind] = record
             if kind is Run:
-                self.check_run(record)
+                self._check_run(record)
 
-    def check_run(self, run: Run) -> None:
+    def _check_run(self, run: Run) -> None:
         self.check_version(run.version)
         if run.pattern != (self.benchmark or run.pattern):
             raise self.error(f"ran the pattern {run.pattern} instead of {self.benchmark}")
         if self.ranks not in (None, run.ranks):
             raise self.error(f"ran with {run.ranks} ranks instead of {self.ranks}")
 
-    def read_row(self, row: Row) -> None:
+    def _read_row(self, row: Row) -> None:
         if Options not in self.head:
             raise self.error("a row before the options")
         key = type(row), *row.key
-        if key in self.rows:
+        if key in self.by_key:
             raise self.error(f"a second row of {_text(key)}")
         if isinstance(row, Summary):
             self.check_summary(row)
         else:
             self.check_row(row)
-        self.rows[key] = row
+        self.by_key[key] = row
 
     def check_row(self, row: Phase | Distance | Rate) -> None:
         """Compare the values of a row with each other, as far as one follows from another."""
         # A loop is a difference of two times: 1 ns.
-        if row.loop_us < min(SHORTEST_LOOP, 1000 * self.head[Options].time) - 1e-3:
+        if row.loop_us < min(SHORTEST_LOOP, 1000 * self.options.time) - 1e-3:
             raise self.error(f"a timed loop of {row.loop_us:g} us, which is too short")
         # Of one message a repetition in the shortest loop of any rank.
-        most, ranks = row.size_B * row.repetitions / row.loop_us, self.head[Run].ranks
+        most, ranks = row.size_B * row.repetitions / row.loop_us, self.run.ranks
         if isinstance(row, Phase):
             # A stream is one way of a pair; of a pair that exchanges it is one of both.
             if not row.streams + row.waiting <= ranks <= 2 * row.streams + row.waiting:
@@ -329,24 +326,24 @@ class _Reader(RecordReader):
             if row.slowest_from == row.slowest_to or max(row.slowest_from, row.slowest_to) >= ranks:
                 raise self.error("the slowest stream is of no two ranks")
             self.check_average(row.min_MBps, row.mean_MBps, row.max_MBps, row.streams, slack=0)
-            self.check_value("max_MBps", row.max_MBps, 0, most)
+            self._check_value("max_MBps", row.max_MBps, 0, most)
         elif isinstance(row, Distance):
             bandwidth = row.size_B / row.latency_us
-            self.check_value("bandwidth_MBps", row.bandwidth_MBps, bandwidth, bandwidth)
+            self._check_value("bandwidth_MBps", row.bandwidth_MBps, bandwidth, bandwidth)
             # There and back, of which one way is told.
-            self.check_value("bandwidth_MBps", row.bandwidth_MBps, 0, 2 * most)
+            self._check_value("bandwidth_MBps", row.bandwidth_MBps, 0, 2 * most)
         else:
             # Each rank sends to two neighbours.
-            self.check_value("rate_MBps", row.rate_MBps, 0, 2 * ranks * most)
+            self._check_value("rate_MBps", row.rate_MBps, 0, 2 * ranks * most)
 
-    def check_value(self, name: str, value: float, low: float, high: float) -> None:
+    def _check_value(self, name: str, value: float, low: float, high: float) -> None:
         if not low * (1 - _ROUNDED) <= value <= high * (1 + _ROUNDED):
             raise self.error(f"{name} {value:.9g} is not in {low:.9g} to {high:.9g} as others say")
 
     def check_summary(self, row: Summary) -> None:
         """Compare the averages of b_eff with the rates of which `beff.c` makes them."""
         best: dict[int, dict[int, float]] = {}
-        for rate in self.rows.values():
+        for rate in self.by_key.values():
             if isinstance(rate, Rate):
                 sizes = best.setdefault(rate.pattern, {})
                 sizes[rate.size_B] = max(rate.rate_MBps, sizes.get(rate.size_B, 0))
@@ -360,26 +357,24 @@ class _Reader(RecordReader):
             "at_lmax_rings_MBps": _average(largest[:_RING_PATTERNS]),
         }.items():
             each = name.removeprefix("b_eff_").replace("MBps", "per_process_MBps")
-            self.check_value(name, getattr(row, name), value, value)
+            self._check_value(name, getattr(row, name), value, value)
             part = value / row.processes
-            self.check_value(each, getattr(row, each), part, part)
+            self._check_value(each, getattr(row, each), part, part)
 
-    def output(self) -> Output:
-        """Return what was read; raises ParseError where a part of it is missing."""
+    def check_whole(self) -> None:
+        """Refuse an output of which a part is missing."""
         self.stand()
         if not self.head:
             raise self.error('this is no output of patterns: no line {"type":"run"...')
         if End not in self.head:
             raise self.error("the output ends without its end: the program did not finish")
-        if not self.rows:
+        if not self.by_key:
             raise self.error("the output has no rows")
-        for kind in {type(row) for row in self.rows.values()}:
-            values = zip(*(key[1:] for key in self.rows if key[0] is kind), strict=True)
+        for kind in {type(row) for row in self.rows}:
+            values = zip(*(key[1:] for key in self.by_key if key[0] is kind), strict=True)
             for rest in itertools.product(*({*column} for column in values)):
-                if (kind, *rest) not in self.rows:
+                if (kind, *rest) not in self.by_key:
                     raise self.error(f"no row of {_text((kind, *rest))}")
-        head = self.head
-        return Output(head[Run], head[Options], head.get(Plan), tuple(self.rows.values()))
 
 
 def _text(key: tuple[Any, ...]) -> str:

@@ -1,12 +1,17 @@
 """One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
 
-from acceptance.verdict import prometheus, stored
-from acceptance.verdict.case_findings import expected_text, misses, of_case
-from acceptance.verdict.cases import judge_cases, result_of
-from acceptance.verdict.conclude import conclude, find_run
+from acceptance.verdict import stored
+from acceptance.verdict.cases import (
+    expected_text,
+    judge_cases,
+    metric_verdict,
+    misses,
+    of_case,
+    result_of,
+)
+from acceptance.verdict.conclude import Repetition, conclude, find_run
 from acceptance.verdict.coverage import LINK_SUITE, judge_nodes
 from acceptance.verdict.evidence import Evidence, Run
-from acceptance.verdict.junit import junit
 from acceptance.verdict.model import ACCEPT, CaseResult, Status, SuiteUse, Verdict
 from acceptance.verdict.nodes import (
     Nodes,
@@ -16,5 +21,5 @@ from acceptance.verdict.nodes import (
     stated_nodes,
     written_nodes,
 )
-from acceptance.verdict.remeasure import Repetition
-from acceptance.verdict.text import WORDS, verdict_text
+from acceptance.verdict.outputs import WORDS, junit, prometheus, verdict_text
+from acceptance.verdict.rules import of_claims

@@ -1,23 +1,31 @@
-"""The verdict on the cases of a session: which passed, what they measured, what links showed."""
+"""The verdict on the cases of a session: which passed, what they measured, what links showed.
+
+What a case has found (what failed it, the metrics that missed their references, its links) follows
+from the case alone, so that whoever has a protocol can draw it again.
+"""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from acceptance.core.findings import RECORDED_OTHERWISE, SHARED
-from acceptance.core.kinds import OF_FABRICS
+from msgspec.structs import replace
+
+from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, Finding
+from acceptance.core.groups import grouped
+from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS, TABLE
 from acceptance.core.text import plural, shortened
-from acceptance.core.words import is_measured
+from acceptance.core.words import better, is_measured, split_metric
 from acceptance.fabric.link_check import STANDING
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.ledger import Case, Session
-from acceptance.machine import slurm_jobs
+from acceptance.ledger import Case, Metric, Session
+from acceptance.machine import slurm
+from acceptance.references import outside, source_of, write_parameters
 from acceptance.rfm import LoggedRun
-from acceptance.verdict.case_findings import LEFT_OUT, is_of_culprits, of_case, text_of
 from acceptance.verdict.model import (
     ABORTED,
     COUNTED,
     EXPECTED,
+    LEFT_OUT,
     UNFINISHED,
     CaseResult,
     SuiteUse,
@@ -70,10 +78,7 @@ def judge_cases(verdict: Verdict, session: Session, run: LoggedRun | None = None
     if names := [case.name for case in tests if case.passed and _is_functional(case, unread)]:
         told = f"{plural(len(names), 'case')} passed that promise no metric"
         verdict.notes.append(f"{told}: {shortened(names)}")
-    _note_links(verdict, session.cases)
-    _note_fabric(verdict, tests)
-    _note_shared(verdict, tests)
-    _note_recorded_otherwise(verdict, tests)
+    _note_findings(verdict, tests)
     verdict.suites = _suites(verdict.suites, tests)
 
 
@@ -134,8 +139,8 @@ def _judge_not_run(verdict: Verdict, cases: Sequence[Case]) -> None:
         place = f"{suite} @{where}"
         text = f"{place}: {count} cases not run, since what they need failed"
         verdict.fail("left-out", text, place)
-    if any(slurm_jobs.lacks_accounting(case.fail_reason) for case in cases):
-        verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
+    if any(slurm.lacks_accounting(case.fail_reason) for case in cases):
+        verdict.fail("no-accounting", slurm.NO_ACCOUNTING)
     # One line for all: whoever stops a run of hundreds of cases does not read what each says of it.
     for result, what in _STOPPED.items():
         if stopped := [case for case in cases if case.result == result]:
@@ -168,43 +173,29 @@ def _count_metrics(verdict: Verdict, cases: Iterable[Case]) -> None:
             verdict.judged[source] = verdict.judged.get(source, 0) + 1
 
 
-def _note_links(verdict: Verdict, cases: Iterable[Case]) -> None:
+def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
+    """Tell what links and fabrics showed beside what fails, and which cases are no samples.
+
+    Those were measured beside another run, or simulated with something else than their reference.
+    """
     others = (STANDING, SHARED, RECORDED_OTHERWISE, *OF_FABRICS)
-    seen = (each for case in cases for each in case.findings if not each.fails)
+    seen = [each for case in cases for each in case.findings if not each.fails]
     for text, count in Counter(each.text for each in seen if each.kind not in others).items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
-
-
-def _note_fabric(verdict: Verdict, cases: Iterable[Case]) -> None:
-    """Tell what the whole fabric showed beside what fails, and what there is of it."""
-    for case in cases:
-        if case.benchmark == VIEW:
-            said = case.provenance.get("fabric", "") if case.metrics else ""
-            told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
-            verdict.fabric[f"{case.system}:{case.partition}"] = told
-        seen = (each for each in case.findings if each.kind in OF_FABRICS and not each.fails)
-        notes = dict.fromkeys(f"fabric: {each.text}" for each in seen)
-        verdict.notes += [text for text in notes if text not in verdict.notes]
-
-
-def _note_shared(verdict: Verdict, cases: Sequence[Case]) -> None:
-    """Tell how many cases were measured while another run used the machine, and which run."""
-    shared = [
-        [finding.what for finding in case.findings if finding.kind == SHARED] for case in cases
-    ]
-    if runs := [who for found in shared for who in found]:
+    for case in (case for case in cases if case.benchmark == VIEW):
+        said = case.provenance.get("fabric", "") if case.metrics else ""
+        told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
+        verdict.fabric[f"{case.system}:{case.partition}"] = told
+    of_fabric = (f"fabric: {each.text}" for each in seen if each.kind in OF_FABRICS)
+    verdict.notes += [text for text in dict.fromkeys(of_fabric) if text not in verdict.notes]
+    if runs := dict.fromkeys(each.what for each in seen if each.kind == SHARED):
+        shared = sum(any(each.kind == SHARED for each in case.findings) for case in cases)
         verdict.notes.append(
-            f"{sum(map(bool, shared))} of {len(cases)} cases were measured while another run had "
-            f"jobs on this machine, and are no samples of their history: "
-            f"{'; '.join(dict.fromkeys(runs))}"
+            f"{shared} of {len(cases)} cases were measured while another run had jobs on this "
+            f"machine, and are no samples of their history: {'; '.join(runs)}"
         )
-
-
-def _note_recorded_otherwise(verdict: Verdict, cases: Iterable[Case]) -> None:
-    """Tell how many simulated cases nothing judges since they were recorded with something else."""
-    seen = (finding for case in cases for finding in case.findings)
-    found = Counter(finding.what for finding in seen if finding.kind == RECORDED_OTHERWISE)
-    for what, count in found.items():
+    recorded = Counter(each.what for each in seen if each.kind == RECORDED_OTHERWISE)
+    for what, count in recorded.items():
         verdict.notes.append(
             f"{plural(count, 'case')} not judged as recorded: that was with {what}; record them "
             "with what is here by `acceptance baseline`"
@@ -231,3 +222,138 @@ def _began(case: Case) -> bool:
     """Tell whether a case had what it needs, so that it could run."""
     field = COUNTED.get(case.result, ("failed", ""))[0]
     return field in ("passed", "failed", "expected_failures") and case.fail_phase not in _BEFORE_RUN
+
+
+#: Kinds that a case stores and of which the verdict knows more.
+_OF_VERDICT = ("", STANDING, SHARED, RECORDED_OTHERWISE)
+
+
+def of_case(case: Case) -> tuple[Finding, ...]:
+    """Return what a case has found: nothing when it passed and its links were as they should be.
+
+    A deviation that a case saw beside its own benchmark is a finding of its link, not of the case.
+    """
+    found = [
+        _placed(case, each)
+        for each in case.findings
+        if each.kind not in _OF_VERDICT and not (case.all_pairs and each.kind in OF_PAIRS)
+    ]
+    if case.passed:
+        return tuple(found)
+    source, reason = text_of(case), " ".join(case.fail_reason.split())
+    if case.result == LEFT_OUT:
+        # One finding for all that waited for the same thing, on every run the same.
+        place, what = (case.where, case.suite), f"{case.suite} @{case.where}"
+        found.append(
+            Finding("left-out", "not run, since what it needs failed", place=place, what=what)
+        )
+    elif case.result != "fail":
+        found.append(_failed(case, "not-measured", case.result, "a measurement"))
+    elif case.fixture:
+        found.append(Finding(
+            "build-failed", reason, fails=True, what=f"build {source}", expected="a build",
+            place=(case.where, case.name), source=source,
+        ))  # fmt: skip
+    else:
+        found += _of_metrics(case, source)
+        if case.given_up and not any(each.fails and each.kind for each in case.findings):
+            found.append(_failed(case, case.given_up, reason))
+        if not found and not is_of_culprits(case):
+            found.append(_failed(case, "case-failed", reason))
+    return tuple(found)
+
+
+def text_of(case: Case) -> str:
+    """Return `NAME @system:partition+environment`, which findings of a case are about."""
+    return f"{case.name} @{case.where}"
+
+
+def is_of_culprits(case: Case) -> bool:
+    """Tell whether all that failed a case is told as findings of nodes."""
+    failing = {each.kind for each in case.findings if each.fails}
+    return bool(case.all_pairs and failing) and failing <= {*OF_PAIRS}
+
+
+def _failed(
+    case: Case, kind: str, text: str, expected: str = "a run that ends well", fails: bool = True
+) -> Finding:
+    source, place = text_of(case), _place(case)
+    return Finding(
+        kind, text, fails, case.nodes, what=source, expected=expected, place=place, source=source
+    )
+
+
+def _place(case: Case) -> tuple[str, ...]:
+    """Return what names a case in an id, on every run the same."""
+    keys = {key: value for key, value in case.keys.items() if key not in ("nodes", "order")}
+    if not case.benchmark or not keys:
+        return case.where, case.name
+    return case.where, case.benchmark, write_parameters(keys)
+
+
+def _placed(case: Case, seen: Finding) -> Finding:
+    """Return what a case has seen with what names it, and what to do about its device."""
+    if seen.kind in OF_FABRICS or seen.kind in OF_CABLES:
+        return replace(seen, place=(seen.device, seen.what), source=text_of(case))
+    if seen.kind not in OF_LINKS:
+        kind = seen.kind if seen.kind in TABLE else "case-failed"
+        found = _failed(case, kind, seen.text, fails=seen.fails)
+        return replace(found, nodes=seen.nodes or case.nodes)
+    counter = "" if seen.what in ("PCIe", "MTU") else seen.what
+    path = seen.found.split()[0] if seen.kind == "link-unreadable" else ""
+    return replace(
+        seen,
+        place=(seen.node, seen.device, counter, path),
+        remedy=seen.row.remedy.replace("DEVICE", seen.device.split("/")[0] or "DEVICE"),
+        source=text_of(case),
+    )
+
+
+def misses(metric: Metric) -> bool:
+    """Tell whether a value lies outside what its reference allows, as ReFrame reckons it."""
+    return outside(metric.value, metric.reference, metric.lower, metric.upper) != 0
+
+
+def metric_verdict(metric: Metric) -> str:
+    """Return pass, fail, or recorded, by value and reference alone."""
+    if metric.reference is None:
+        return "recorded"
+    return "fail" if misses(metric) else "pass"
+
+
+def _of_metrics(case: Case, source: str) -> Iterator[Finding]:
+    """Yield a finding for each quantity that missed its reference, with the worst of its sizes."""
+    groups = grouped(
+        filter(misses, case.metrics),
+        lambda metric: (split_metric(metric.name)[0], _kind(metric)),
+    )
+    for (stem, kind), missed in groups.items():
+        worst = max(missed, key=lambda metric: abs(metric.value / (metric.reference or 1) - 1))
+        more = f", and at {plural(len(missed) - 1, 'more size')}" if len(missed) > 1 else ""
+        yield Finding(
+            kind, f"{worst.name} {worst.value:g} {worst.unit}{more}", fails=True, nodes=case.nodes,
+            what=f"{stem} of {source}", expected=expected_text(worst),
+            place=(*_place(case), stem), source=worst.judged_by,
+        )  # fmt: skip
+
+
+def _kind(metric: Metric) -> str:
+    way = better(metric.unit, metric.lower, metric.upper)
+    side = outside(metric.value, metric.reference, metric.lower, metric.upper)
+    if way is not None and (side > 0) == (way == "higher"):
+        return "above-reference"
+    kind = f"below-{source_of(metric.judged_by)}"
+    return kind if kind in TABLE else "below-reference"
+
+
+def expected_text(metric: Metric) -> str:
+    """Write the range that a metric must lie in: `>= 2500 MB/s (published ..., Table 5)`."""
+    reference = metric.reference or 0.0
+    scale = abs(reference) or 1.0
+    bounds = [
+        f"{sign} {reference + threshold * scale:g}"
+        for sign, threshold in ((">=", metric.lower), ("<=", metric.upper))
+        if threshold is not None
+    ]
+    judged_by = f" ({metric.judged_by})" if metric.judged_by else ""
+    return f"{' and '.join(bounds)} {metric.unit}{judged_by}"

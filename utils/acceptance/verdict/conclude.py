@@ -2,53 +2,137 @@
 
 Each run is judged by itself first (`verdict/session.py`): was all that was selected measured, and
 did it pass? What its sessions show together, beside earlier ones and the site, is found by the
-rules, each of which adds to the verdict what it finds in the same evidence.
+rules, each of which adds to the verdict what it finds in the same evidence (`verdict/rules.py`).
+
+A series whose newest sample arouses a suspicion (`constants.SUSPICIOUS`) is measured again in the
+same night, with the command that measured it, narrowed down to its case. The repetitions are
+sessions like all others, and samples like all others: none is preferred, and none left out.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TextIO
 
 from msgspec import structs
 
 from acceptance import ledger
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
-from acceptance.ledger import ResultsFault, Session
-from acceptance.rfm import SiteFault, configuration, last_run
+from acceptance.ledger import ResultsFault, Session, repeated
+from acceptance.regressions.history import Series
+from acceptance.rfm import (
+    LoggedRun,
+    ReframeProcess,
+    SiteFault,
+    configuration,
+    last_run,
+    reframe_environment,
+    reframe_program,
+    run_log,
+)
 from acceptance.rfm.configuration import Site
-from acceptance.verdict import coverage, remeasure, stored
-from acceptance.verdict.baselines import compare_with_baselines
+from acceptance.verdict import coverage, stored
 from acceptance.verdict.cases import judge_cases
-from acceptance.verdict.counters import note_counters
 from acceptance.verdict.evidence import Evidence, Run
-from acceptance.verdict.guidelines import compare_with_guidelines
-from acceptance.verdict.history import compare_with_history, judged_history, tell_gone
 from acceptance.verdict.model import Status, Verdict
 from acceptance.verdict.nodes import Nodes, stated_nodes
-from acceptance.verdict.remeasure import Repetition
+from acceptance.verdict.rules import RULES, judged_history
 from acceptance.verdict.session import judge_run, judge_stored
 
+#: Seconds before the newest session in which the other ones of the same night end.
+NIGHT = 12 * 3600.0
 
-def _judge_nodes(verdict: Verdict, evidence: Evidence) -> None:
-    coverage.judge_nodes(verdict, evidence.cases, evidence.nodes)
+#: Options that a repetition has of its own, with a value.
+_OWN = ("-n", "--name", "--session-extras", "--timestamp")
 
 
-#: Each adds what it finds in the evidence to a verdict; raises ResultsFault.
-Rule = Callable[[Verdict, Evidence], None]
-RULES: tuple[Rule, ...] = (
-    tell_gone,
-    note_counters,
-    compare_with_guidelines,
-    compare_with_baselines,
-    _judge_nodes,
-    coverage.judge_links,
-    coverage.judge_references,
-    coverage.note_links,
-    compare_with_history,
-)
+@dataclass(frozen=True)
+class Repetition:
+    """How often to measure again, and where the output goes, ReFrame's included.
+
+    ReFrame inherits `inherited_fds`, the descriptor of a lock for instance.
+    """
+
+    times: int
+    output: TextIO
+    inherited_fds: Sequence[int] = ()
+
+
+def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
+    """Return the cases of the night that ended at `newest` (s since the epoch).
+
+    As UUID of their session -> their names, given the series that are suspected.
+    """
+    by_session: dict[str, list[str]] = {}
+    for suspected in series:
+        session = suspected.samples[-1].session
+        names = by_session.setdefault(session.uuid, [])
+        name = suspected.case.key.check
+        if newest - session.end <= NIGHT and name not in names:
+            names.append(name)
+    return {uuid: names for uuid, names in by_session.items() if names}
+
+
+def repetitions(logs: Path, session: str) -> list[LoggedRun]:
+    """Return the runs that measured again what a session had measured, the first first."""
+    later = itertools.takewhile(lambda run: run.stored != session, run_log.runs(logs))
+    return [run for run in later if repeated(run.label) == session][::-1]
+
+
+def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[str]:
+    """Return ReFrame's options for these cases of a run only, under another label.
+
+    `arguments` are those of the log, the program first. ReFrame matches names without spaces.
+    """
+    kept: list[str] = []
+    skip = False
+    for word in arguments[1:]:
+        if skip:
+            skip = False
+        elif word in _OWN:
+            skip = True
+        elif not word.startswith(tuple(f"{name}=" for name in _OWN if name.startswith("--"))):
+            kept.append(word)
+    patterns = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
+    narrowed = [word for pattern in patterns for word in ("-n", pattern)]
+    # Its outputs have a folder of their own, and take nobody's place.
+    return [*kept, *narrowed, "--session-extras", f"run={label}", f"--timestamp={label}"]
+
+
+def repeat(
+    workspace: Workspace, suspected: dict[str, list[str]], label: str, how: Repetition
+) -> list[str]:
+    """Run the suspected cases of each session again; return what could not be.
+
+    Raises Interrupted when this process is told to stop.
+    """
+    child = ReframeProcess(how.inherited_fds)
+    runs = {run.stored: run for run in run_log.runs(workspace.logs) if run.stored in suspected}
+    again = [(uuid, turn) for uuid in suspected if uuid in runs for turn in range(how.times)]
+    with child.heeding():
+        for number, (uuid, turn) in enumerate(again, 1):
+            run, names = runs[uuid], suspected[uuid]
+            told = f"acceptance: again ({turn + 1} of {how.times}): {', '.join(names)}\n"
+            how.output.write(told)
+            how.output.flush()
+            child.check()
+            child.run(
+                [reframe_program(), *command(run.arguments, names, f"{label}.again{number}")],
+                cwd=run.fields.get("working directory", "").strip("'") or workspace.start,
+                env=reframe_environment(workspace),
+                output=how.output,
+            )
+            child.check()
+    return [
+        f"not measured again, since the log has no command of session {uuid}: {', '.join(names)}"
+        for uuid, names in suspected.items()
+        if uuid not in runs
+    ]
 
 
 def conclude(
@@ -93,7 +177,7 @@ def conclude(
                 sessions.append(session_of_step)
             site, nodes = _site(config_files, verdict, sessions, run)
             evidence = Evidence(
-                workspace, past, sessions, newest, site, nodes, verdict.system,
+                workspace, past, sessions, newest, site, nodes, verdict.system, config_files,
                 foreign=not (database is None or workspace.keeps(database)),
                 whole=database is not None and session is None,
             )  # fmt: skip
@@ -129,7 +213,7 @@ def _readable(verdict: Verdict, workspace: Workspace) -> Iterator[None]:
 def find_run(workspace: Workspace, label: str | None = None) -> Run:
     """Return the run that ended last, or the one labelled `--session-extras run=<label>`."""
     if label is None:
-        return Run([last_run.find(workspace, lambda each: not ledger.repeated(each))])
+        return Run([last_run.find(workspace, lambda each: not repeated(each))])
     last = last_run.find(workspace, lambda each: each == label)
     return Run([replace(last, label=label)])
 
@@ -164,15 +248,15 @@ def _measure_again(verdict: Verdict, evidence: Evidence, how: Repetition) -> Non
         judgement = judged_history(verdict, evidence)
     except ResultsFault:  # reported when the history is judged
         return
-    suspected = remeasure.suspects(judgement.suspected, judgement.newest)
+    suspected = suspects(judgement.suspected, judgement.newest)
     if suspected:
-        verdict.notes += remeasure.repeat(evidence.workspace, suspected, evidence.newest, how)
+        verdict.notes += repeat(evidence.workspace, suspected, evidence.newest, how)
 
 
 def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:
     """Judge what was measured again of a session, if anything was; return the last session."""
     workspace, newest, past = evidence.workspace, evidence.newest, evidence.past
-    runs = remeasure.repetitions(workspace.logs, newest)
+    runs = repetitions(workspace.logs, newest)
     cases: set[str] = set()
     for run in runs:
         again = Verdict()
@@ -192,7 +276,8 @@ def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:
 
 def judge_whole(verdict: Verdict, run: Run) -> None:
     """Take back, and add, what only all steps together show, and what they could not run."""
-    verdict.unprovided += [each for each in run.unprovided if each not in verdict.unprovided]
+    for unprovided in run.unprovided:
+        verdict.add(unprovided)
     verdict.notes += run.notes
     measured = {case.suite for case in verdict.cases if case.measured}
     # The extra options of a campaign left out all of one suite, not of every one; and what one step
@@ -212,7 +297,7 @@ def judge_whole(verdict: Verdict, run: Run) -> None:
         verdict.fail("step-not-run", f"the step {step} is {state}", step)
     # A file that no step selected was left out last by its own: the links before it have a mode
     # which leaves out all other files.
-    said = {each.name for each in verdict.unprovided} | {*verdict.check_files}
+    said = {each.what for each in verdict.unprovided} | {*verdict.check_files}
     left_out = sorted(verdict.not_selected.items())
     verdict.not_selected = {check: options for check, options in left_out if check not in said}
     verdict.notes = [*dict.fromkeys(verdict.notes)]

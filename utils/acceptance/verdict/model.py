@@ -12,8 +12,6 @@ from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import OF_PAIRS
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
-from acceptance.machine import NoCase
-from acceptance.verdict.case_findings import LEFT_OUT
 from acceptance.verdict.nodes import PartitionNodes
 
 
@@ -47,8 +45,8 @@ class SuiteUse(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 #: ReFrame's results of a case that it aborted, as it was told to stop or had enough failures; that
-#: neither ended nor aborted. `LEFT_OUT` waited for another one which failed.
-ABORTED, UNFINISHED = "abort", "<unknown>"
+#: neither ended nor aborted; and that waited for another one which failed.
+ABORTED, UNFINISHED, LEFT_OUT = "abort", "<unknown>", "fail_deps"
 #: That of a case whose failure its check announces (`xfail`); if it passes, ReFrame lets it fail.
 EXPECTED = "xfail"
 #: Result of a case -> the field of a verdict that counts it, and what is said of one that is
@@ -120,7 +118,6 @@ class Verdict(Struct, forbid_unknown_fields=True):
     judged: dict[str, int] = field(default_factory=dict)
     recorded: int = 0
     suites: list[SuiteUse] = field(default_factory=list)
-    unprovided: list[NoCase] = field(default_factory=list)
     #: Check file without a case -> the options of the command that left it out.
     not_selected: dict[str, str] = field(default_factory=dict)
     #: The names of the check files that gave cases.
@@ -139,6 +136,8 @@ class Verdict(Struct, forbid_unknown_fields=True):
     history: dict[str, Any] = field(default_factory=dict)
     #: How many comparisons the guidelines made, and how many of them are `violated`.
     guidelines: dict[str, int] = field(default_factory=dict)
+    #: Of an acceptance: what became of the claims that its system can decide.
+    claims: list[dict[str, Any]] = field(default_factory=list)
     #: Partition -> what is known of its nodes.
     nodes: dict[str, PartitionNodes] = field(default_factory=dict)
     #: Partition that looks at a whole fabric -> what is there, or why nobody looked.
@@ -202,12 +201,6 @@ class Verdict(Struct, forbid_unknown_fields=True):
             *(each for entry in self.nodes.values() for each in entry.findings),
             *(each for each in self.problems if each.kind not in _SUMS),
             *self.findings,
-            *(
-                Finding("not-provided", missing.reason, what=missing.name, remedy=missing.remedy,
-                        place=(missing.partition or self.system, missing.check),
-                        expected="a measurement", source="gate")
-                for missing in self.unprovided
-            ),
         ))  # fmt: skip
 
     def add(self, finding: Finding) -> None:
@@ -229,17 +222,23 @@ class Verdict(Struct, forbid_unknown_fields=True):
         return self
 
     @property
+    def unprovided(self) -> list[Finding]:
+        """Return why check files gave no case, on this system or on partitions of it."""
+        return [each for each in self.findings if each.kind == "not-provided"]
+
+    @property
     def files_not_run(self) -> list[str]:
         """Return the names of the check files of which no case was run."""
         return [
-            *(each.check for each in self.unprovided if not each.partition),
+            *(each.what for each in self.unprovided if each.what == each.place[1]),
             *self.not_selected,
         ]
 
     @property
     def not_everywhere(self) -> list[str]:
         """Return the names of the check files of which none was run on some partition."""
-        return [*dict.fromkeys(each.check for each in self.unprovided if each.partition)]
+        names = (each.place[1] for each in self.unprovided if each.what != each.place[1])
+        return [*dict.fromkeys(names)]
 
     def as_data(self) -> dict[str, Any]:
         """Return the verdict as plain data, `verdict` being pass, fail or cannot-judge."""

@@ -14,13 +14,12 @@ from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.core.words import is_measured
 from acceptance.ledger import ResultsFault, Session
-from acceptance.machine import slurm_jobs
+from acceptance.machine import slurm
 from acceptance.rfm import LoggedRun, half_made
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import coverage
-from acceptance.verdict.case_findings import LEFT_OUT
 from acceptance.verdict.cases import judge_cases, only_functional
-from acceptance.verdict.model import EXPECTED, Verdict
+from acceptance.verdict.model import EXPECTED, LEFT_OUT, Verdict
 
 #: Seconds between the start of ReFrame and its first line in the log, at most.
 _START_OF_REFRAME = 5.0
@@ -103,8 +102,8 @@ def _judge_log(verdict: Verdict, run: LoggedRun, killed: bool) -> None:
     verdict.system, verdict.host = verdict.system or run.system, verdict.host or run.host
     for message in run.errors:
         verdict.fail("error", f"ReFrame: {message}")
-        if slurm_jobs.lacks_accounting(message):
-            verdict.fail("no-accounting", slurm_jobs.NO_ACCOUNTING)
+        if slurm.lacks_accounting(message):
+            verdict.fail("no-accounting", slurm.NO_ACCOUNTING)
     for message in run.losses:
         verdict.fail("lost", f"ReFrame: {message}")
     if reasons := run.not_logged:

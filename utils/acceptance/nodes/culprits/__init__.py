@@ -2,4 +2,4 @@
 
 from acceptance.nodes.culprits import model
 from acceptance.nodes.culprits.find import Judgement, find, judge
-from acceptance.nodes.culprits.model import FAILING, Culprit, NodeValues, number_text
+from acceptance.nodes.culprits.model import FAILING, Culprit, NodeValues

@@ -19,13 +19,10 @@ from acceptance.relations.sides import SideFault, read
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
     Axis,
-    Form,
     Mark,
-    Origin,
     Page,
     Plot,
     Sample,
-    Scale,
     Trace,
 )
 from acceptance.report.source import Source
@@ -164,10 +161,10 @@ def _plot(id: str, title: str, rows: list[Row], found: Comparison, source: Sourc
     noise = [Sample(float(row.size or 0), 1.0, low=row.low, high=row.high)
              for row in rows if row.low is not None and row.high is not None]  # fmt: skip
     ratio = Trace("B/A", ratios, simulated=found.simulated)
-    band = Trace("noise", noise, Origin.PAST, Form.BAND, simulated=found.simulated)
+    band = Trace("noise", noise, "earlier sessions", "band", simulated=found.simulated)
     return Plot(
         id, title, _summary(rows),
-        Axis("message size", "B", Scale.LOG), Axis("B/A", free=True),
+        Axis("message size", "B", "log"), Axis("B/A", free=True),
         (band, ratio) if noise else (ratio,),
         (Mark("one", "1: B is as A", y=1.0),),
         _caption(rows),

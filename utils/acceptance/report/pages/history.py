@@ -24,7 +24,7 @@ from acceptance.regressions import Change, OpenIncident
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
 from acceptance.report.figures import figure
-from acceptance.report.plot_model import Axis, Origin, Page, Plot, Scale, Trace
+from acceptance.report.plot_model import Axis, Page, Plot, Trace
 from acceptance.report.source import Source
 
 #: Values of all files together: more series have fewer of their newest samples, but so many.
@@ -38,9 +38,9 @@ CHANGED = 200
 CURVE, WIDTH, HEIGHT, FLAT = 60, 120, 20, 0.1
 #: The form of a plot, which the page's script fills in: a series and its levels.
 _FORM = Plot(
-    "plot", "", "", Axis("time", scale=Scale.DATE), Axis("", free=True),
+    "plot", "", "", Axis("time", scale="date"), Axis("", free=True),
     (Trace("", (), simulated=True, group="series"),
-     Trace("level", (), Origin.PAST, group="series")),
+     Trace("level", (), "earlier sessions", group="series")),
 )  # fmt: skip
 
 

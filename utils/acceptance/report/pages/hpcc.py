@@ -17,16 +17,13 @@ from acceptance.references import Library, Reference
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
     Axis,
-    Form,
     Origin,
     Plot,
     Sample,
-    Scale,
     Trace,
     number_text,
 )
-from acceptance.report.plot_pages import Drawn, Kind
-from acceptance.report.results import Results, Sweep, count_of
+from acceptance.report.results import Drawn, Kind, Results, Sweep, count_of
 from acceptance.report.source import Source
 from acceptance.suites.hpcc import COMPARABLE, RATIOS, depends_on_size, ratios_of
 
@@ -175,7 +172,9 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     ]
 
 
-pages = Kind("hpcc", "HPCC", "HPCC on {}", _draw, compares=False).pages
+pages = Kind(
+    "hpcc", "HPCC", "HPCC on {}", _draw, lambda case: case.suite == "hpcc", compares=False
+).pages
 
 
 def _polygons(source: Source, points: Iterable[tuple[Point, float]]) -> Iterator[Trace]:
@@ -188,9 +187,9 @@ def _polygons(source: Source, points: Iterable[tuple[Point, float]]) -> Iterator
             known[point.metric] = Sample(point.metric, share, note, point.link(source))
         if len(known) >= SPOKES:
             samples = [known.get(each, Sample(each, None, "not known")) for each in METRICS]
-            origin = Origin.MEASURED if sweep else Origin.PUBLISHED
+            origin: Origin = "measured" if sweep else "published"
             simulated = sweep is not None and sweep.simulated
-            yield Trace(name, samples, origin, Form.POLAR, simulated=simulated)
+            yield Trace(name, samples, origin, "polar", simulated=simulated)
 
 
 def _kiviats(
@@ -221,7 +220,7 @@ def _kiviats(
             ))  # fmt: skip
     for id, title, points, caption in drawn:
         traces = [*_polygons(source, points)]
-        first = next((trace for trace in traces if trace.origin is Origin.MEASURED), None)
+        first = next((trace for trace in traces if trace.origin == "measured"), None)
         if first is None:
             continue
         known = [(value, name) for name, value in zip(first.x, first.y, strict=True) if value]
@@ -229,7 +228,7 @@ def _kiviats(
             id, title,
             f"{first.name}: the least of its shares is {number_text(min(known)[0])} of the best "
             f"({min(known)[1]}), the largest {number_text(max(known)[0])} ({max(known)[1]}).",
-            Axis("Test over G-HPL", scale=Scale.CATEGORY), Axis("Share of the best"),
+            Axis("Test over G-HPL", scale="category"), Axis("Share of the best"),
             traces,
             caption=f"Each test over G-HPL, then over the largest one among these runs{caption}",
         )  # fmt: skip
@@ -247,7 +246,7 @@ def _rings(
     ends = found[0][1].value / 2, found[-1][1].value * 2
     lines = [
         Trace(f"{one.system} {one.partition}{f', {one.np} processes' * bool(one.np)}: {one.text}",
-              [Sample(at, one.value * at * _MB, one.source) for at in ends], Origin.PUBLISHED)
+              [Sample(at, one.value * at * _MB, one.source) for at in ends], "published")
         for one in printed if fair and one.metric == RING and one.partition
     ]  # fmt: skip
     over: dict[str, list[Sample]] = {}
@@ -265,12 +264,12 @@ def _rings(
          for name, samples in curves.items()]
         for curves in (over, ratios)
     )  # fmt: skip
-    x, told = Axis("G-HPL", "Gflop/s", Scale.LOG), "After saini2006, Section 4.1.1, Figure"
+    x, told = Axis("G-HPL", "Gflop/s", "log"), "After saini2006, Section 4.1.1, Figure"
     balance = "the lines are of equal balance, as papers print it." if fair else SMALL
     yield Plot(
         "ring-over-hpl", "Accumulated random ring bandwidth over HPL",
         f"{plural(len(found), 'run')}; {balance}",
-        x, Axis("Ring bandwidth x processes", "GB/s", Scale.LOG), (*totals, *lines),
+        x, Axis("Ring bandwidth x processes", "GB/s", "log"), (*totals, *lines),
         caption=f"{told} 1." + (_LINES if lines else ""),
     )  # fmt: skip
     if len(found) > 1:
@@ -279,6 +278,6 @@ def _rings(
             "ring-ratio", "Random ring bandwidth per flop of HPL",
             f"Between {least} and {most} B/kflop; the less it falls with the size of the system, "
             "the better it scales.",
-            x, Axis("Ring bandwidth over G-HPL", "B/kflop", Scale.LOG), shares,
+            x, Axis("Ring bandwidth over G-HPL", "B/kflop", "log"), shares,
             caption=f"{told} 2.",
         )  # fmt: skip

@@ -13,20 +13,16 @@ from typing import NamedTuple
 
 from acceptance.core.text import plural
 from acceptance.core.words import model_of
-from acceptance.report.curve_traces import names
+from acceptance.report.pages.curves import names
 from acceptance.report.plot_model import (
     Axis,
-    Form,
     Mark,
-    Origin,
     Plot,
     Sample,
-    Scale,
     Trace,
     number_text,
 )
-from acceptance.report.plot_pages import Drawn, Kind
-from acceptance.report.results import Results, Sweep
+from acceptance.report.results import Drawn, Kind, Results, Sweep
 from acceptance.report.source import Source
 from acceptance.suites.npb import COMMUNICATION, NAMES
 
@@ -35,7 +31,7 @@ METRICS = ("mops_total", COMMUNICATION.stem)
 _TOLD = ("nodes", "mapping", "intranode")
 #: A benchmark of a class and a number of processes: `IS.B.16`.
 Program = str
-PROGRAMS = Axis("Program.class.processes", scale=Scale.CATEGORY)
+PROGRAMS = Axis("Program.class.processes", scale="category")
 
 
 class Bars(NamedTuple):
@@ -62,7 +58,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     return text, [("Times", plots)]
 
 
-pages = Kind("npb", "NPB", "NPB on {}", _draw).pages
+pages = Kind("npb", "NPB", "NPB on {}", _draw, lambda case: case.suite == "npb").pages
 
 
 def _bars(found: Iterable[Results]) -> list[Bars]:
@@ -108,7 +104,7 @@ def _traces(
         ]  # fmt: skip
         simulated = any(sweep.simulated for sweep in each.programs.values())
         if samples:
-            made.append(Trace(each.name, samples, form=Form.BAR, simulated=simulated,
+            made.append(Trace(each.name, samples, form="bar", simulated=simulated,
                                  group=each.name))  # fmt: skip
     return made
 
@@ -170,7 +166,7 @@ def _published(source: Source, bars: Sequence[Bars], drawn: set[Program]) -> lis
         ]
         if samples:
             name = f"{partition}, as published"
-            made.append(Trace(name, samples, Origin.PUBLISHED, Form.BAR, group=partition))
+            made.append(Trace(name, samples, "published", "bar", group=partition))
     return made
 
 
@@ -201,6 +197,6 @@ def _speeds(source: Source, bars: Sequence[Bars]) -> Plot:
     what = "Time of communication" if unit == COMMUNICATION.unit else "Speed"
     return Plot(
         "npb-speed", what, f"{plural(count, 'result')}; nothing is there yet to compare them with.",
-        PROGRAMS, Axis(what, unit, Scale.LOG), traces,
+        PROGRAMS, Axis(what, unit, "log"), traces,
         caption="Not normalised: there are no two earlier sessions.",
     )  # fmt: skip

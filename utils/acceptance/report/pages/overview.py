@@ -12,7 +12,7 @@ from acceptance.alerts import Alert
 from acceptance.core.findings import Finding, merged
 from acceptance.core.text import natural, plural
 from acceptance.report import addresses
-from acceptance.report.fabric_reading import leaves
+from acceptance.report.pages.fabric import leaves
 from acceptance.report.plot_model import Page
 from acceptance.report.runs import Outcome, Ran, Run, since, software, told
 from acceptance.report.source import Place, Source

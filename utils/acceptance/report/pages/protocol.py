@@ -3,13 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from acceptance.campaigns.protocol import ACCEPTED, REJECTED
-from acceptance.campaigns.protocol.conclusions import case_of, metric_verdict
+import msgspec
+
+from acceptance.campaigns import ACCEPTED, REJECTED
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, is_simulated, model_of
+from acceptance.ledger import Case
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Protocol, Source
-from acceptance.verdict import misses, node_lines, written_nodes
+from acceptance.verdict import metric_verdict, misses, node_lines, written_nodes
 
 #: Outcome -> its style, where it is not open.
 LOOKS = {ACCEPTED: "good", REJECTED: "bad"}
@@ -40,7 +42,7 @@ def _page(protocol: Protocol) -> Page:
         "data": data,
         "measured": [
             (case, Counter(map(metric_verdict, case.metrics)))
-            for case in map(case_of, data["measured"])
+            for case in msgspec.convert(data["measured"], list[Case])
         ],
         "misses": misses,
         "protocol": protocol,

@@ -8,10 +8,12 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from acceptance.campaigns.protocol import conclusions
-from acceptance.campaigns.protocol.build import _case
-from acceptance.campaigns.protocol.markdown import markdown
+from acceptance.campaigns import protocol
+from acceptance.campaigns.markdown import markdown
+from acceptance.campaigns.protocol import _case
 from acceptance.core.kinds import TABLE
+from acceptance.ledger import Case
+from acceptance.machine import without_case
 from tests import made_nodes
 from tests.campaigns import NAMES, Held
 
@@ -43,7 +45,7 @@ LINKS = {
 def make(*cases, **changes):
     """Return a sound protocol of two nodes with these cases."""
     data = {
-        "format": conclusions.FORMAT, "version": conclusions.VERSION, "campaign": "accept-1",
+        "format": protocol.FORMAT, "version": protocol.VERSION, "campaign": "accept-1",
         "system": "made", "started": "s", "ended": "e", "operator": "", "vendor": "",
         "customer": "",
         "asked": {
@@ -53,7 +55,7 @@ def make(*cases, **changes):
         },
         "measured": [LINKS, *(cases or [CASE])],
         "verdict": {
-            "verdict": "pass", "system": "made", "problems": [], "unprovided": [], "notes": [],
+            "verdict": "pass", "system": "made", "problems": [], "notes": [],
             "findings": [], "guidelines": {},
         },
         "claims": [],
@@ -65,8 +67,8 @@ def make(*cases, **changes):
 
 def sealed(data):
     """Draw the conclusions of a protocol, and compute its checksum."""
-    data |= conclusions.plain(conclusions.conclusions(data))
-    return {**data, "sha256": conclusions.checksum(data)}
+    data |= protocol.plain(protocol.conclusions(data))
+    return {**data, "sha256": protocol.checksum(data)}
 
 
 def failed(**changes):
@@ -88,7 +90,7 @@ def test_a_sound_system_is_accepted():
     data = make()
     assert (data["outcome"], data["findings"]) == ("accepted", [])
     assert data["counts"] == {"cases": 2, "passed": 2, "judged": 1, "recorded": 1}
-    assert conclusions.differences(data) == []
+    assert protocol.differences(data) == []
 
 
 def test_what_missed_its_reference_was_judged():
@@ -118,7 +120,10 @@ def test_links_that_nobody_judged_are_a_reservation():
 
 
 def test_a_suite_that_nothing_provides_is_a_reservation():
-    verdict = {**make()["verdict"], "unprovided": [{"check": "npb.py", "reason": "r"}]}
+    verdict = {
+        **make()["verdict"],
+        "findings": [msgspec.to_builtins(without_case("npb.py", "made", "r"))],
+    }
     data = make(verdict=verdict)
     assert (data["outcome"], ids(data)) == (
         "accepted with reservations",
@@ -179,9 +184,9 @@ def test_a_claim_that_must_hold_and_fails_rejects_it():
 
 def test_a_value_that_is_no_number_is_no_part_of_it():
     metrics = [METRIC, {**METRIC, "name": "latency", "value": float("nan")}]
-    case = conclusions.case_of({**CASE, "metrics": metrics})
+    case = msgspec.convert({**CASE, "metrics": metrics}, Case)
     told = _case(SimpleNamespace(uuid="1234"), case)
-    assert conclusions.plain(told) == CASE
+    assert protocol.plain(told) == CASE
 
 
 # What a change shows
@@ -194,7 +199,7 @@ def change(path, value):
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value
-    return {**data, "sha256": conclusions.checksum(data)}
+    return {**data, "sha256": protocol.checksum(data)}
 
 
 @pytest.mark.parametrize(
@@ -213,7 +218,7 @@ def change(path, value):
     ],
 )
 def test_a_change_with_a_checksum_of_its_own_is_seen(path, value, said):
-    found = conclusions.differences(change(path, value))
+    found = protocol.differences(change(path, value))
     assert any(said in line for line in found), found
     assert not any(line.startswith("checksum") for line in found)
 
@@ -221,21 +226,21 @@ def test_a_change_with_a_checksum_of_its_own_is_seen(path, value, said):
 def test_a_node_that_was_taken_out_of_the_link_check_is_seen():
     data = with_nodes(known={}, stated={"made:qdr": 4})
     data["measured"][0]["nodes"] = ["node1"]
-    seen = "\n".join(conclusions.differences(data))
+    seen = "\n".join(protocol.differences(data))
     assert "finding NODES-LEFT-OUT:made:qdr says something else than follows" in seen
 
 
 def test_any_change_without_is_seen_by_the_checksum():
     data = make()
     data["vendor"] = "another"
-    (line,) = conclusions.differences(data)
+    (line,) = protocol.differences(data)
     assert line.startswith(f"checksum: {data['sha256']} is written, its content has ")
 
 
 def test_the_checksum_does_not_hang_on_the_order_of_keys_or_on_blanks():
     data = make()
     again = json.loads(json.dumps(dict(reversed(data.items())), indent=7))
-    assert conclusions.checksum(again) == data["sha256"]
+    assert protocol.checksum(again) == data["sha256"]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "x"}'])
@@ -260,7 +265,7 @@ def test_a_protocol_without_its_parts_is_malformed():
     data = make()
     del data["measured"][0]["keys"]
     with pytest.raises(ValueError, match="malformed"):
-        conclusions.differences(data)
+        protocol.differences(data)
 
 
 def test_the_markdown_has_all_metrics_and_keeps_its_tables_whole():
@@ -354,7 +359,7 @@ def test_equal_nodes_are_accepted_with_a_table_of_their_values():
     assert header.startswith("| node | bandwidth, MB/s | both, MB/s | latency, us | bandwidth ")
     assert median.startswith("| median | 10000 | 9000 | 2 | ")
     assert first.startswith("| node1 | 10000 (+0%) | 9000 (+0%) | 2 (+0%) | 10000 (+0%) |")
-    assert conclusions.differences(data) == []
+    assert protocol.differences(data) == []
 
 
 def test_a_slow_node_rejects_it_by_name_with_its_value_and_the_median():
@@ -411,7 +416,7 @@ def test_nodes_that_were_not_compared_are_a_reservation_with_the_remedy():
 def test_a_culprit_that_was_taken_out_is_seen():
     data = with_nodes(["node3"])
     data["measured"][1] |= paired()
-    data = {**data, "sha256": conclusions.checksum(data)}
-    seen = "\n".join(conclusions.differences(data))
+    data = {**data, "sha256": protocol.checksum(data)}
+    seen = "\n".join(protocol.differences(data))
     assert "nodes: something else is written than follows" in seen
     assert "finding NODE-SLOW:made:qdr:node3:first:bandwidth does not follow" in seen

@@ -1,6 +1,8 @@
 """The protocol of an acceptance: what was asked, measured and found, so that others can check it.
 
-It is plain data; `acceptance.campaigns.protocol.conclusions` says what follows from it.
+It is plain data. The findings and the outcome are functions of what was measured, so that whoever
+has a protocol can draw them again (`differences`). Its checksum is the SHA-256 of the canonical
+JSON of all but itself: sorted keys, no blanks, UTF-8.
 """
 
 import hashlib
@@ -9,39 +11,46 @@ import json
 import math
 import platform
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import yaml
 
-from acceptance import ledger, references
+from acceptance import ledger
 from acceptance.campaigns import conclusion, nodes
 from acceptance.campaigns import state as campaign
-from acceptance.campaigns.protocol.conclusions import (
-    ACCEPTED,
-    FORMAT,
-    REJECTED,
-    RESERVED,
-    VERSION,
-    checksum,
-    conclusions,
-    differences,
-    plain,
-)
-from acceptance.campaigns.protocol.markdown import markdown
+from acceptance.campaigns.markdown import markdown
 from acceptance.campaigns.state import CampaignFault, State
 from acceptance.core import machine, state_files
-from acceptance.core.findings import SHARED
-from acceptance.core.kinds import CRITICAL, MAJOR
+from acceptance.core.findings import SHARED, Finding, merged
+from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.paths import Workspace
-from acceptance.fabric import view
-from acceptance.ledger import Case, ResultsFault, Session
-from acceptance.relations import claims
+from acceptance.core.text import plural
+from acceptance.core.words import SIMULATED, is_simulated
+from acceptance.ledger import Case, Session
 from acceptance.rfm import configuration as site
-from acceptance.verdict import Status, Verdict
+from acceptance.verdict import (
+    LINK_SUITE,
+    Nodes,
+    Status,
+    Verdict,
+    judge_nodes,
+    misses,
+    of_claims,
+    result_of,
+)
+
+FORMAT = "interconnect acceptance protocol"
+VERSION = 3
+ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "rejected"
+UNDECIDED = "not decided"
+#: The outcome of what was simulated, whatever its results are: that of the model is `of_model`.
+NO_ACCEPTANCE = "no acceptance: simulated"
+#: What a protocol has of each finding.
+_PRINTED = ("id", "severity", "nodes", "what", "found", "expected", "remedy", "source")
 
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = (
@@ -51,7 +60,7 @@ _OF_RUNS = (
 )
 #: What of a verdict a protocol has.
 _OF_VERDICT = (
-    *("verdict", "system", "problems", "findings", "unprovided", "not_selected", "notes"),
+    *("verdict", "system", "problems", "findings", "not_selected", "notes"),
     *("fabric", "guidelines"),
 )
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.
@@ -60,6 +69,8 @@ _PARTITION = (
     *("processor", "extras"),
 )
 _ENVIRONMENT = ("name", "features", "extras", "env_vars")
+#: The name of its files.
+_NAME = "protocol"
 
 
 def protocol_of(
@@ -83,7 +94,7 @@ def protocol_of(
         "asked": _asked(state, workspace, configuration, system),
         "measured": [_case(session, case) for session in sessions for case in session.cases],
         "verdict": _given(given),
-        "claims": _claims(workspace, config_files, system["name"]),
+        "claims": given.claims,
         "versions": _versions(sessions, workspace.root),
     })  # fmt: skip
 
@@ -182,29 +193,6 @@ def _case(session: Session, case: Case) -> dict[str, Any]:
     }
 
 
-def _claims(
-    workspace: Workspace, config_files: Sequence[Path], system: str
-) -> list[dict[str, Any]]:
-    """Return what became of the claims that this system's results can decide.
-
-    Of those that they cannot, the ones that a site wrote down and expects are there, too.
-    """
-    try:
-        library = references.load(workspace.reference)
-        past = ledger.of(workspace)
-        outcomes = claims.evaluate_database(library, past, config_files, system, claims.WINDOW)
-    except claims.UnknownSystem:
-        return []
-    except (references.ReferenceFault, ResultsFault) as err:
-        return [{"state": "not measured", "reason": str(err), "expected": True}]
-    return [
-        claim
-        for claim in claims.as_data(outcomes)["claims"]
-        if claim["state"] in (claims.HOLDS, claims.FAILS)
-        or (claim["source"] == "site" and claim["expected"])
-    ]
-
-
 def _versions(sessions: Sequence[Session], root: Path) -> dict[str, Any]:
     suites: dict[str, list[dict[str, str]]] = {}
     for session in sessions:
@@ -223,20 +211,13 @@ def _versions(sessions: Sequence[Session], root: Path) -> dict[str, Any]:
     }
 
 
-_NAME = "protocol"
-
-
-@dataclass(frozen=True)
-class Verified:
-    """A protocol that was read, as data and as Markdown; and where it does not agree with itself.
-
-    `checksum` is that of what was read, whatever stands in it.
-    """
-
-    data: dict[str, Any]
-    markdown: str
-    checksum: str
-    differences: list[str]
+def fabrics_of(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return the checksum of each fabric that a protocol has seen, by its name."""
+    return {
+        told["fabric_name"]: told["fabric_sha256"]
+        for case in data["measured"]
+        if "fabric_sha256" in (told := case["provenance"])
+    }
 
 
 def check_folder(folder: Path) -> None:
@@ -263,8 +244,10 @@ def write(data: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
     return paths
 
 
-def verify(path: Path) -> Verified:
+def verify(path: Path) -> tuple[dict[str, Any], list[str]]:
     """Read a protocol, draw its conclusions again, and compare; with the Markdown beside it, too.
+
+    Returns it, and where it does not agree with itself.
 
     Raises CampaignFault for a file that cannot be read or is no protocol.
     """
@@ -278,31 +261,146 @@ def verify(path: Path) -> Verified:
             lines.append(f"{beside} is not what {path.name} gives")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as err:
         raise CampaignFault(f"{path}: {err}") from None
-    return Verified(data, text, checksum(data), lines)
+    return data, lines
 
 
-def accept_fabrics(data: Mapping[str, Any], workspace: Workspace) -> Iterator[str]:
-    """Store each fabric that the protocol has seen as accepted, and say so, or why not.
+def plain(data: Any) -> Any:
+    """Return data as JSON gives it back, with anything else than plain data as text."""
+    return json.loads(json.dumps(msgspec.to_builtins(data, enc_hook=str), allow_nan=False))
 
-    One that was accepted before stays: a lost cable would be accepted by measuring again. Raises
-    Fault.
-    """
-    seen = {
-        told["fabric_name"]: told["fabric_sha256"]
-        for case in data["measured"]
-        if "fabric_sha256" in (told := case["provenance"])
+
+def checksum(data: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of a protocol without its checksum."""
+    text = json.dumps(
+        {key: value for key, value in data.items() if key != "sha256"},
+        sort_keys=True,
+        separators=(",", ":"),
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return counts, findings and outcome of a protocol, from the rest of it alone."""
+    cases = msgspec.convert(data["measured"], list[Case])
+    # What misses its reference was judged, too.
+    metrics = [metric for case in cases for metric in case.metrics]
+    judged = sum(metric.reference is not None for metric in metrics)
+    counts = {
+        "cases": sum(not case.fixture for case in cases),
+        "passed": sum(case.passed for case in cases if not case.fixture),
+        "judged": judged,
+        "recorded": len(metrics) - judged,
     }
-    for name, fabric in seen.items():
-        path = view.accepted.path_of(workspace.reference, name)
-        last = view.errors.read_state(view.errors.state_path(workspace.var, name)).fabric
-        if known := view.accepted.read(path, view.AcceptedFabric):
-            told = f"stays as it was {known.text_of_history}; `acceptance fabric accept` changes it"
-        elif data["outcome"] not in (ACCEPTED, RESERVED):
-            told = f"is not stored as accepted: {data['outcome']}"
-        elif last is None or view.accepted.checksum(last) != fabric:
-            told = "is not stored as accepted: it was read again since"
-        else:
-            reason = f"acceptance {data['campaign']}"
-            view.accepted.take_over(path, view.AcceptedFabric, last, data["ended"], reason)
-            told = f"is accepted: {path}"
-        yield f"fabric {name} {told}"
+    stored = data["verdict"]
+    verdict = msgspec.convert({key: stored[key] for key in stored if key != "verdict"}, Verdict)
+    verdict.cases = [*map(result_of, cases)]
+    if "nodes" in data["asked"]:
+        judge_nodes(verdict, cases, msgspec.convert(data["asked"]["nodes"], Nodes))
+    found = [
+        *verdict.everything,
+        *of_claims(data["claims"], data["system"]),
+        *_of_recorded(cases, judged),
+    ]
+    if extra := data["asked"]["reframe"]:
+        options = " ".join(extra)
+        found.append(
+            Finding("restricted", options, what="options of ReFrame", place=(data["system"],))
+        )
+    findings = merged(found)
+    decided = outcome(findings, stored["verdict"])
+    simulators = simulated_by(data, cases)
+    return {
+        "counts": counts,
+        "node_results": verdict.nodes,
+        "findings": [{name: getattr(each, name) for name in _PRINTED} for each in findings],
+        "outcome": NO_ACCEPTANCE if simulators else decided,
+        **({SIMULATED: simulators, "of_model": decided} if simulators else {}),
+    }
+
+
+def simulated_by(data: Mapping[str, Any], cases: Sequence[Case]) -> list[str]:
+    """Return what simulated any of it, by each witness; empty where machines were measured."""
+    found = {case.provenance[SIMULATED] for case in cases if SIMULATED in case.provenance}
+    stated = any(part.get("extras", {}).get(SIMULATED) for part in data["asked"]["partitions"])
+    named = any(is_simulated(system) for system in (data["system"], *(c.system for c in cases)))
+    if not found and (stated or named):
+        found = {SIMULATED}
+    return sorted(found)
+
+
+def _of_recorded(cases: Sequence[Case], judged: int) -> Iterator[Finding]:
+    """Yield for each suite of a partition what no reference could judge."""
+    counts = Counter[tuple[str, str]]()
+    for case in cases:
+        if case.suite != LINK_SUITE:
+            recorded = sum(metric.reference is None for metric in case.metrics)
+            counts[f"{case.system}:{case.partition}", case.suite] += recorded
+    for (partition, suite), count in counts.items():
+        if count:
+            found = f"{plural(count, 'metric')} recorded, not judged"
+            severity = INFO if judged else MINOR
+            yield Finding(
+                "recorded", found, what=f"{suite} on {partition}", expected="a reference",
+                severity=severity, place=(partition, suite),
+            )  # fmt: skip
+
+
+def outcome(findings: Sequence[Finding], verdict: str) -> str:
+    """Return what a system is by its findings; what could not be judged is not decided."""
+    severities = {finding.severity for finding in findings}
+    if verdict == "cannot-judge":
+        return UNDECIDED
+    if severities & {CRITICAL, MAJOR} or verdict != "pass":
+        return REJECTED
+    return RESERVED if MINOR in severities else ACCEPTED
+
+
+def differences(data: Mapping[str, Any]) -> list[str]:
+    """Return where a protocol is not what follows from itself; empty where all agrees.
+
+    Raises ValueError for what is no protocol of this version.
+    """
+    if data.get("format") != FORMAT or data.get("version") != VERSION:
+        raise ValueError(f"no {FORMAT} of version {VERSION}")
+    try:
+        return list(_differences(data))
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        raise ValueError(f"a malformed protocol: {err!r}") from None
+
+
+def _differences(data: Mapping[str, Any]) -> Iterator[str]:
+    if data["sha256"] != (content := checksum(data)):
+        yield f"checksum: {data['sha256']} is written, its content has {content}"
+    for case in msgspec.convert(data["measured"], list[Case]):
+        for metric in filter(misses, case.metrics if case.passed else ()):
+            yield f"{case.name} @{case.where}: passed, with {metric.name} outside its reference"
+    again = plain(conclusions(data))
+    for name in ("counts", "outcome", SIMULATED, "of_model"):
+        written, follows = (each.get(name, "nothing") for each in (data, again))
+        if written != follows:
+            yield f"{name}: {written} is written, {follows} follows from the results"
+    if data["node_results"] != again["node_results"]:
+        yield "nodes: something else is written than follows from the results"
+    verdict = data["verdict"]
+    if verdict["verdict"] == "pass" and verdict["problems"]:
+        yield f"verdict: pass is written, with {len(verdict['problems'])} problems"
+    yield from _different_findings(data["findings"], again["findings"])
+
+
+def _different_findings(
+    written: Sequence[Mapping[str, Any]], computed: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    of_written, follows = (
+        {finding["id"]: finding for finding in findings} for findings in (written, computed)
+    )
+    if len(of_written) != len(written):
+        yield f"findings: of {len(written)} only {len(of_written)} have an id of their own"
+    for key in {**of_written, **follows}:
+        if key not in of_written:
+            yield f"finding {key} follows from the results, and is missing"
+        elif key not in follows:
+            yield f"finding {key} does not follow from the results"
+        elif of_written[key] != follows[key]:
+            yield f"finding {key} says something else than follows from the results"

@@ -4,12 +4,11 @@ import copy
 
 import pytest
 
-from acceptance.campaigns.protocol import conclusions
-from acceptance.campaigns.protocol.build import decide
-from acceptance.campaigns.protocol.conclusions import NO_ACCEPTANCE
-from acceptance.campaigns.protocol.markdown import markdown
+from acceptance.campaigns import protocol
+from acceptance.campaigns.markdown import markdown
+from acceptance.campaigns.protocol import NO_ACCEPTANCE, decide
 from acceptance.verdict import Status, Verdict
-from tests.utils.campaigns.protocol.test_build import CASE, LINKS, failed, make, sealed
+from tests.utils.campaigns.test_protocol import CASE, LINKS, failed, make, sealed
 
 BY = "SimGrid 3.32"
 MODEL = {"system": "simulated-made", "provenance": {"simulated": BY}}
@@ -31,7 +30,7 @@ def test_its_outcome_is_no_acceptance_whatever_the_model_is():
     )
     bad = simulated(failed(), verdict="fail", problems=[{"kind": "case-failed", "text": "m"}])
     assert (bad["outcome"], bad["of_model"]) == (NO_ACCEPTANCE, "rejected")
-    assert conclusions.differences(good) == conclusions.differences(bad) == []
+    assert protocol.differences(good) == protocol.differences(bad) == []
 
 
 def test_nobody_can_sign_it():
@@ -54,8 +53,8 @@ def test_nobody_can_sign_it():
 )
 def test_whoever_writes_an_acceptance_of_a_machine_into_it_is_told(forge):
     data = forge(copy.deepcopy(simulated()))
-    data["sha256"] = conclusions.checksum(data)
-    assert conclusions.differences(data)
+    data["sha256"] = protocol.checksum(data)
+    assert protocol.differences(data)
 
 
 @pytest.mark.parametrize("witness", ["system", "case", "provenance", "extras"])
@@ -78,5 +77,5 @@ def test_a_model_that_is_rejected_fails_the_verdict():
     given = Verdict(system="simulated-made")
     data = decide(data, given)
     assert data["verdict"]["verdict"] == "fail"
-    assert conclusions.differences(data) == []
+    assert protocol.differences(data) == []
     assert (given.status, given.outcome) == (Status.FAILED, NO_ACCEPTANCE)

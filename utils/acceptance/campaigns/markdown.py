@@ -4,13 +4,13 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import yaml
 
-from acceptance.campaigns.protocol import conclusions
-from acceptance.core.text import printable, shortened
+from acceptance.core.text import number_text, printable, shortened
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
-from acceptance.nodes import number_text
-from acceptance.verdict import expected_text, node_lines, written_nodes
+from acceptance.ledger import Case
+from acceptance.verdict import expected_text, metric_verdict, node_lines, written_nodes
 
 #: Names of nodes that a cell shows.
 SHOWN = 8
@@ -175,7 +175,7 @@ def _signatures(data: Mapping[str, Any]) -> Iterator[str]:
 def _measured(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## What was measured"
     for measured in data["measured"]:
-        case = conclusions.case_of(measured)
+        case = msgspec.convert(measured, Case)
         yield f"### {case.name} @{case.where}"
         nodes = shortened(case.nodes, SHOWN) or "no node"
         yield f"{case.result}, session {measured['session']}, on {nodes}"
@@ -184,7 +184,7 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
         rows = [
             (
                 *(metric.name, f"{metric.value:.6g}", metric.unit),
-                conclusions.metric_verdict(metric),
+                metric_verdict(metric),
                 "" if metric.reference is None else expected_text(metric),
             )
             for metric in case.metrics

@@ -1,10 +1,10 @@
-"""`cli/output.py`: what a terminal is shown, whatever names, reasons and outputs have in them."""
+"""`cli/shared.py`: what a terminal is shown, whatever names, reasons and outputs have in them."""
 
 import io
 
 import pytest
 
-from acceptance.cli.output import Shown
+from acceptance.cli.shared import Shown
 from tests.alerted import ALERT, update
 
 #: Clears the screen, goes back to the first column, rings, and turns the direction round.

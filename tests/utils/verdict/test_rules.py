@@ -1,4 +1,4 @@
-"""Counters of errors that stand, by what earlier sessions have read."""
+"""Rules of the verdict: counters of errors, by earlier sessions, and claims."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,12 @@ import pytest
 
 from acceptance.core.findings import Finding
 from acceptance.ledger import Case, Session
-from acceptance.verdict.counters import standing_counters
+from acceptance.verdict import Evidence, Nodes, Verdict, of_claims
+from acceptance.verdict.rules import standing_counters, state_claims
+from tests.made import Database
+from tests.places import workspace
+from tests.stored import opened
+from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write
 
 DAY = 86400.0
 #: 2026-11-22, noon UTC.
@@ -94,3 +99,28 @@ def test_a_counter_that_stands_is_a_reservation_of_its_port():
     assert (found.nodes, found.found) == (("node1",), "7 (first reading)")
     assert (found.id, found.fails) == ("LINK-COUNTERS:node1:mlx5_0/1:link_downed", False)
     assert found.row.severity == "minor"
+
+
+def test_the_claims_are_those_of_an_acceptance(tmp_path):
+    folder = copy_of_references(tmp_path)
+    write(folder, {}, {"value": "50", "expected": ""}, {"benchmark": "imb.Bcast"})
+    database = Database(tmp_path / "results.db")
+    database.add([case for _, case in (result(NEW, 7.5), result(OLD, 10.0))], start=NOW)
+    here = workspace(tmp_path / "var", reference=folder)
+    evidence = Evidence(here, opened(database.path), [], "", None, Nodes(), "mine")
+
+    def stated(campaign):
+        verdict = Verdict(campaign=campaign)
+        state_claims(verdict, evidence)
+        return verdict.claims
+
+    assert stated("nightly-1") == stated("") == []
+    # What a site expects is told, too, where nothing was measured that could tell.
+    claims = stated("accept-1")
+    assert [each["state"] for each in claims] == ["holds", "fails", "not measured"]
+    (left_open,) = of_claims(claims, "mine")
+    assert left_open.kind == "claim-open"
+    (folder / "tolerances.yaml").write_text("?")
+    (unread,) = of_claims(stated("accept-1"), "mine")
+    assert unread.kind == "claims"
+    assert "tolerances.yaml" in unread.text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.machine import PinFault, SlurmFault, partition_nodes, slurm_nodes
+from acceptance.machine import PlacementFault, SlurmFault, partition_nodes, slurm
 
 LINE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv=2 CPUTot=2 ActiveFeatures={features} "
@@ -20,7 +20,7 @@ NODES = {
 
 
 @pytest.fixture(autouse=True)
-def slurm(monkeypatch):
+def scontrol(monkeypatch):
     """Answer as scontrol does for the nodes above, and for a reservation of two of them."""
 
     def show(what, *words):
@@ -39,7 +39,7 @@ def slurm(monkeypatch):
         )
 
     defaults = {"main": "YES"}
-    monkeypatch.setattr(slurm_nodes, "show", show)
+    monkeypatch.setattr(slurm, "show", show)
     return defaults
 
 
@@ -94,6 +94,7 @@ def test_what_is_kept_for_a_reservation_is_up_for_its_jobs():
         (["-w", "node1,node5"], "--nodelist=node1,node5: Slurm has no node node5"),
         (["-x", "nodes.txt"], "Slurm has no node nodes.txt"),
         (["--partition"], "--partition has no value"),
+        (["--comment=it's"], "--comment=it's: No closing quotation"),
         (["--partition="], "--partition has no value"),
     ],
 )
@@ -103,8 +104,8 @@ def test_what_cannot_be_read_is_a_fault(access, words):
     assert words in str(caught.value)
 
 
-def test_without_a_default_partition_one_has_to_be_named(slurm):
-    slurm["main"] = "NO"
+def test_without_a_default_partition_one_has_to_be_named(scontrol):
+    scontrol["main"] = "NO"
     with pytest.raises(SlurmFault, match="write --partition into the access options"):
         names("--exclusive")
 
@@ -112,14 +113,14 @@ def test_without_a_default_partition_one_has_to_be_named(slurm):
 @pytest.fixture
 def said(monkeypatch):
     """Let scontrol say a text."""
-    return lambda text: monkeypatch.setattr(slurm_nodes, "show", lambda *what: text)
+    return lambda text: monkeypatch.setattr(slurm, "show", lambda *what: text)
 
 
 @pytest.fixture
 def nodes(said, recorded):
     def read(name):
         said(recorded(f"slurm/nodes-{name}.txt"))
-        return {one.name: one for one in slurm_nodes.all_nodes()}
+        return {one.name: one for one in slurm.all_nodes()}
 
     return read
 
@@ -169,24 +170,24 @@ def test_what_people_write_into_a_comment_is_no_fact(nodes):
 def test_states(said, recorded, text, usable):
     line = recorded("slurm/nodes-22.05.txt").splitlines()[0]
     said(line.replace("State=IDLE", f"State={text}"))
-    (node,) = slurm_nodes.all_nodes()
+    (node,) = slurm.all_nodes()
     assert node.up == usable
 
 
 def test_partitions(said, recorded):
     said(recorded("slurm/partitions-22.05.txt"))
-    (main,) = slurm_nodes.all_partitions()
+    (main,) = slurm.all_partitions()
     assert (main.name, main.up, main.default, main.root_only) == ("main", True, True, False)
     assert (main.groups, main.most_nodes) == (frozenset(), None)
     said(recorded("slurm/partitions-mixed.txt"))
-    found = {one.name: one for one in slurm_nodes.all_partitions()}
+    found = {one.name: one for one in slurm.all_partitions()}
     assert found["debug"].most_nodes == 2
     assert found["closed"].groups == {"physics", "chemistry"}
     assert not found["old"].up
 
 
 def test_config(recorded):
-    found = slurm_nodes.config(recorded("slurm/config-22.05.txt"))
+    found = slurm.config(recorded("slurm/config-22.05.txt"))
     assert found["ClusterName"] == "acceptance"
     assert found["SlurmctldHost[0]"].startswith("head(")
     assert found["AccountingStorageEnforce"] == ""
@@ -195,11 +196,11 @@ def test_config(recorded):
 
 
 def test_mpi_plugins(recorded):
-    now = slurm_nodes.mpi_plugins(recorded("slurm/mpi-22.05.txt"))
+    now = slurm.mpi_plugins(recorded("slurm/mpi-22.05.txt"))
     assert now == ["pmix", "cray_shasta", "pmi2", "pmix_v4"]
     before = "srun: MPI types are...\nsrun: none\nsrun: pmix_v3\nsrun: pmi2\nsrun: pmix\n"
-    assert slurm_nodes.mpi_plugins(before) == ["pmix_v3", "pmi2", "pmix"]
-    assert slurm_nodes.mpi_plugins("") == []
+    assert slurm.mpi_plugins(before) == ["pmix_v3", "pmi2", "pmix"]
+    assert slurm.mpi_plugins("") == []
 
 
 @pytest.mark.parametrize(
@@ -217,13 +218,13 @@ def test_what_is_no_record_of_a_node_is_an_error_with_its_line(said, recorded, s
     lines[1] = spoil(lines[1])
     said("\n".join(lines))
     with pytest.raises(SlurmFault, match="scontrol show node:2: ") as caught:
-        slurm_nodes.all_nodes()
+        slurm.all_nodes()
     assert words in str(caught.value)
 
 
 def test_no_node_is_no_error(said):
     said("\n")
-    assert slurm_nodes.all_nodes() == []
+    assert slurm.all_nodes() == []
 
 
 PARTITIONS = ("ten", "one")
@@ -234,7 +235,7 @@ BLOCK = ("node5", "node6", "node7", "node8")
     "found", [{}, {"ten": ("node1",)}, {"ten": ("node1", "node2"), "one": ("node3",)}]
 )
 def test_what_is_written_is_read(found):
-    assert slurm_nodes.read_pins(slurm_nodes.write_pins(found), PARTITIONS) == found
+    assert slurm.read_pins(slurm.write_pins(found), PARTITIONS) == found
 
 
 @pytest.mark.parametrize(
@@ -249,8 +250,8 @@ def test_what_is_written_is_read(found):
     ],
 )
 def test_what_cannot_be_meant_is_refused(text, words):
-    with pytest.raises(PinFault) as caught:
-        slurm_nodes.read_pins(text, PARTITIONS)
+    with pytest.raises(PlacementFault) as caught:
+        slurm.read_pins(text, PARTITIONS)
     assert words in str(caught.value)
 
 
@@ -258,16 +259,16 @@ def test_a_case_has_its_own_neighbours_and_all_cases_together_have_all_nodes():
     for number in (1, 2, 4):
         cases = {f"case {name}": None for name in range(40)}
         for case in cases:
-            cases[case] = tuple(slurm_nodes.nodes_of_case(BLOCK, number, case))
-            assert tuple(slurm_nodes.nodes_of_case(BLOCK, number, case)) == cases[case]
+            cases[case] = tuple(slurm.nodes_of_case(BLOCK, number, case))
+            assert tuple(slurm.nodes_of_case(BLOCK, number, case)) == cases[case]
         blocks = {BLOCK[first : first + number] for first in range(0, 4, number)}
         assert set(cases.values()) == blocks
 
 
 def test_of_nodes_that_are_no_multiple_some_may_be_left_out():
-    assert len(slurm_nodes.nodes_of_case(BLOCK, 3, "case")) == 3
+    assert len(slurm.nodes_of_case(BLOCK, 3, "case")) == 3
 
 
 def test_too_few_nodes_are_refused():
-    with pytest.raises(PinFault, match="takes 5 nodes, and is pinned to 4: node5"):
-        slurm_nodes.nodes_of_case(BLOCK, 5, "case")
+    with pytest.raises(PlacementFault, match="takes 5 nodes, and is pinned to 4: node5"):
+        slurm.nodes_of_case(BLOCK, 5, "case")

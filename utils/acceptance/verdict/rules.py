@@ -1,0 +1,326 @@
+"""The rules of a verdict: what the sessions of a run show together, beside others and the site.
+
+Each adds to the verdict what it finds in the same evidence. That of nodes and links, and of what
+was left out, is in `verdict/coverage.py`.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from acceptance import ledger, references
+from acceptance.alerts import Alert
+from acceptance.core.extras import ExtrasFault
+from acceptance.core.findings import Finding
+from acceptance.core.kinds import MAJOR
+from acceptance.core.text import plural
+from acceptance.core.words import is_measured, split_metric
+from acceptance.fabric.link_check import STANDING
+from acceptance.ledger import Case, Ledger, Metric, ResultsFault, Session
+from acceptance.references import Library, Reference, ReferenceFault
+from acceptance.regressions import judge as regressions
+from acceptance.relations import claims, guidelines
+from acceptance.verdict import coverage
+from acceptance.verdict.cases import text_of
+from acceptance.verdict.evidence import Evidence
+from acceptance.verdict.model import ACCEPT, Verdict
+
+#: System and partition of a counter, its node, device and name.
+_Key = tuple[str, str, str, str, str]
+_DAY = 86400.0
+#: Earlier readings that are looked at for when a counter last grew.
+_READINGS = 200
+#: The class of the link check, as ReFrame names its cases.
+LINK_CHECK = "LinkCheck"
+
+
+def note_counters(verdict: Verdict, evidence: Evidence) -> None:
+    """Add the counters of errors that stand above zero.
+
+    They fail nothing: what a link loses during the cases of a run fails these.
+    """
+    past = evidence.past
+    found = [each for session in evidence.sessions for each in standing_counters(past, session)]
+    verdict.findings += found
+    verdict.notes += [f"links: {counter.text}" for counter in found]
+
+
+def standing_counters(past: Ledger, session: Session) -> list[Finding]:
+    """Return the counters that stand in a session, compared with earlier ones.
+
+    Their texts are `node1 mlx5_0/1: link_downed stands at 7 (+3 in 2.0 days)`.
+
+    Raises ResultsFault when that cannot be read.
+    """
+    current = {key: value for case in session.cases for key, value in _standing(case)}
+    if not current:
+        return []
+    last: dict[_Key, tuple[int, float]] = {}
+    since: dict[_Key, float] = {}
+    unsettled = set(current)
+    earlier = past.sessions_of_check(LINK_CHECK, session.start)
+    for number, reading in enumerate(earlier):
+        if number == _READINGS or not unsettled:
+            break
+        values = {key: value for case in reading.cases for key, value in _standing(case)}
+        looked_at = {place for case in reading.cases for place in _looked_at(case)}
+        for key in [key for key in unsettled if key[:3] in looked_at]:
+            value = values.get(key, 0)
+            last.setdefault(key, (value, reading.end))
+            if value == current[key]:
+                since[key] = reading.end
+            else:
+                unsettled.remove(key)
+    found = []
+    for key, value in current.items():
+        _, _, *place = key
+        change = "first reading"
+        if key in last:
+            before, time = last[key]
+            change = _change(value, before, (session.end - time) / _DAY, since.get(key, 0.0))
+        node, device, counter = place
+        found.append(Finding(
+            STANDING, f"{node} {device}: {counter} stands at {value} ({change})", nodes=(node,),
+            device=device, what=counter, found=f"{value} ({change})", expected="0",
+            place=(*place,), source="link check",
+        ))  # fmt: skip
+    return found
+
+
+def _change(value: int, before: int, days: float, since: float) -> str:
+    """Say what became of a counter in the days since its last reading.
+
+    `since` is the time of the earliest reading that had the same value (s since the epoch).
+    """
+    ago = f"{days:.1f} days"
+    if value < before:
+        return f"counter was reset: {before} before, in {ago}"
+    if value > before:
+        return f"+{value - before} in {ago}"
+    return f"no more since {datetime.fromtimestamp(since).astimezone():%Y-%m-%d}"
+
+
+def _standing(case: Case) -> Iterator[tuple[_Key, int]]:
+    for seen in case.findings:
+        if seen.kind == STANDING:
+            place = case.system, case.partition, seen.node, seen.device, seen.what
+            yield place, int(seen.found)
+
+
+def _looked_at(case: Case) -> Iterable[tuple[str, str, str]]:
+    """Return the nodes whose counters a case has read; older releases read none."""
+    names = filter(None, case.provenance.get("counters", "").split(","))
+    return [(case.system, case.partition, node) for node in names]
+
+
+def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
+    """Add what comes of the guidelines in each session, beside earlier ones."""
+    if evidence.site is None:
+        return
+    known = {"compared": 0, "violated": 0}
+    for session in evidence.sessions:
+        try:
+            report, failing = guidelines.judge(evidence.past, session, evidence.site)
+        except ExtrasFault as err:
+            verdict.fail("guidelines", str(err))
+            continue
+        known["compared"] += report.compared
+        known["violated"] += len(report.findings)
+        verdict.guidelines = known
+        for violated in report.findings:
+            fails = violated in failing
+            verdict.add(Finding(
+                "guideline", str(violated), fails, what=violated.guideline, place=(violated.id,),
+                expected=f"at most {violated.tolerance:.2f} times",
+                severity=MAJOR if fails else "", source="guidelines",
+            ))  # fmt: skip
+
+
+def compare_with_baselines(verdict: Verdict, evidence: Evidence) -> None:
+    """Judge what plain checks measured, which pass whatever that is, by baselines of their site.
+
+    The benchmark of such a row is the name of the case.
+    """
+    plain = [case for case in evidence.cases if case.plain and case.passed and not case.fixture]
+    if not plain:
+        return
+    try:
+        library = references.load(evidence.workspace.reference)
+    except ReferenceFault as err:
+        verdict.fail("references", str(err))
+        return
+    for case in plain:
+        _judge_by_baselines(verdict, case, library)
+
+
+def _judge_by_baselines(verdict: Verdict, case: Case, library: Library) -> None:
+    place = text_of(case)
+    perfvalues: dict[str, Sequence[Any]] = {}
+    citations: dict[str, str] = {}
+    for metric in case.metrics:
+        if not is_measured(metric.value):
+            continue  # a problem already
+        try:
+            row = _row(case, metric, library)
+        except ValueError as err:
+            verdict.fail("references", f"{place}: {metric.name}: {err}", place, metric.name)
+            continue
+        thresholds = row and library.thresholds(row)
+        if not row or not thresholds:
+            continue
+        if metric.reference is None:  # it was counted as one that nothing judges
+            verdict.recorded -= 1
+            source = row.citation.split(",")[0]
+            verdict.judged[source] = verdict.judged.get(source, 0) + 1
+        off = references.outside(metric.value, row.value, *thresholds)
+        values = (metric.value, row.value, *thresholds, metric.unit, "fail" if off else "pass")
+        perfvalues[f"{case.system}:{case.partition}:{metric.name}"] = values
+        citations[metric.name] = row.citation
+    if misses := references.misses_text(perfvalues, citations):
+        verdict.fail("off-baseline", f"{place}: {'; '.join(misses)}", place)
+
+
+def _row(case: Case, metric: Metric, library: Library) -> Reference | None:
+    """Return the baseline of a metric; raises ValueError as `Library.look_up`."""
+    stem, size = split_metric(metric.name)
+    parameters = {"environment": case.environment}
+    if size is not None:
+        parameters["message_size"] = str(size)
+    place = case.system, case.partition, case.subject
+    return library.look_up(*place, stem, parameters, metric.unit, ("baseline",))
+
+
+def judged_history(verdict: Verdict, evidence: Evidence) -> regressions.Judgement:
+    """Judge the history up to the newest session; raises ResultsFault."""
+    return regressions.for_gate(
+        evidence.past,
+        evidence.workspace.reference,
+        evidence.newest,
+        simulated=verdict.simulated,
+        kept=evidence.workspace.detection_of(evidence.past.results),
+    )
+
+
+#: What names a claim in an id, beside its place.
+_CLAIMED = ("left", "right", "relation")
+
+
+def state_claims(verdict: Verdict, evidence: Evidence) -> None:
+    """Add what became of the claims that the system of an acceptance can decide.
+
+    Of those that it cannot, the ones that a site wrote down and expects are there, too.
+    """
+    if verdict.sort != ACCEPT:
+        return
+    files, system = evidence.config_files, evidence.system
+    try:
+        library = references.load(evidence.workspace.reference)
+        found = claims.evaluate_database(library, evidence.past, files, system, claims.WINDOW)
+    except claims.UnknownSystem:
+        return
+    except (ReferenceFault, ResultsFault) as err:
+        verdict.claims = [{"state": "not measured", "reason": str(err), "expected": True}]
+        return
+    verdict.claims = [
+        claim
+        for claim in claims.as_data(found)["claims"]
+        if claim["state"] in (claims.HOLDS, claims.FAILS)
+        or (claim["source"] == "site" and claim["expected"])
+    ]
+
+
+def of_claims(every: Iterable[Mapping[str, Any]], system: str) -> Iterator[Finding]:
+    """Yield what claims of a verdict on a system that must hold do not, or nobody could tell."""
+    for claim in every:
+        if "claimed" not in claim:
+            yield Finding("claims", claim["reason"], place=(system,))
+        elif claim["expected"] and claim["state"] != claims.HOLDS:
+            claimed = claim["claimed"]
+            value = "..".join(map(str, claimed["value"]))
+            stated = " ".join(filter(None, (claimed["relation"], value, claimed["unit"])))
+            ours, failed = claim["ours"] or {}, claim["state"] == claims.FAILS
+            measured = f"{ours.get('value', '?')} {ours.get('unit', '')}".strip()
+            yield Finding(
+                "claim" if failed else "claim-open",
+                measured if failed else f"{claim['state']}: {claim['detail']}",
+                what=" against ".join(filter(None, (claimed["left"], claimed["right"]))),
+                expected=stated, source=f"{claim['paper']}, {claim['where']}",
+                place=(claim["paper"], claim["where"], *(claimed[key] for key in _CLAIMED)),
+            )  # fmt: skip
+
+
+def compare_with_history(verdict: Verdict, evidence: Evidence) -> None:
+    """Add what became worse on the systems that were judged, up to the newest session.
+
+    Of a whole database, without a session that is asked for, that is on all of its systems.
+    """
+    if not evidence.newest:
+        return
+    systems = {*evidence.systems}
+    judgement = judged_history(verdict, evidence)
+    verdict.notes += [f"history: {note}" for note in judgement.notes]
+    for fault in judgement.faults:
+        verdict.fail("unreadable-session", str(fault), fault.uuid)
+    if judgement.fault:
+        verdict.fail("references", judgement.fault)
+    if evidence.whole and (others := [name for name in judgement.systems if name not in systems]):
+        verdict.notes.append(
+            f"of {', '.join(others)} the history was judged, no session: --session UUID judges one"
+        )
+        systems.update(others)
+    if evidence.whole and judgement.apart:
+        verdict.notes.append(
+            f"the history of {', '.join(judgement.apart)} was not judged: simulated and measured "
+            "results are judged apart; --session UUID judges one of them"
+        )
+    for row in (row for row in judgement.unmet if row.system in systems):
+        place = f"{row.path}:{row.line}"
+        what = f"no {row.metric} of {row.benchmark} was ever measured on {row.system}"
+        verdict.fail("reference-unmet", f"{place}: judges nothing: {what}:{row.partition}", place)
+    verdict.history = {
+        "judged": judgement.judged,
+        "cannot_judge": judgement.cannot_judge,
+        "together": judgement.together,
+        "stale": judgement.stale,
+        "systems": sorted(systems),
+    }
+    for each in judgement.incidents:
+        if each.finding.system in systems:
+            alert = Alert(each.id, each.finding)
+            verdict.alerts.append(alert)
+            found = "; ".join(filter(None, (each.finding.found, each.cause)))
+            verdict.add(replace(each.finding, text=alert.known, found=found, alerts=(alert.id,)))
+
+
+def tell_gone(verdict: Verdict, evidence: Evidence) -> None:
+    """Fail for sessions that are nowhere any more."""
+    past = evidence.past
+    if past.gone:
+        first, last = past.gone[0], past.gone[-1]
+        numbers = f"number {first}" if first == last else f"of the numbers {first} to {last}"
+        verdict.fail(
+            "sessions-gone",
+            f"{past.folder}: lacks {plural(len(past.gone), 'session')}, {numbers}: restore the "
+            "folder from a backup; if they were deleted on purpose: "
+            f"acceptance sessions --forget {ledger.GONE}",
+            str(past.folder),
+        )
+
+
+#: Adds what it finds in the evidence to a verdict; raises ResultsFault.
+Rule = Callable[[Verdict, Evidence], None]
+#: In the order of what they say.
+RULES: tuple[Rule, ...] = (
+    tell_gone,
+    note_counters,
+    compare_with_guidelines,
+    state_claims,
+    compare_with_baselines,
+    lambda verdict, evidence: coverage.judge_nodes(verdict, evidence.cases, evidence.nodes),
+    coverage.judge_links,
+    coverage.judge_references,
+    coverage.note_links,
+    compare_with_history,
+)
