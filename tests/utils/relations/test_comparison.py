@@ -59,7 +59,7 @@ def test_the_other_way_round_it_is_better(steady):
     ],
 )
 def test_what_a_side_stands_for(steady, side, count):
-    assert len(find(read(side), load(steady), 7).sessions) == count
+    assert len(find(read(side), load(steady), 7)[0].sessions) == count
 
 
 @pytest.mark.parametrize(
@@ -100,15 +100,15 @@ def test_a_side_that_is_not_clear_lists_what_there_is(steady, side, words):
 def test_a_night_with_all_its_steps_is_one_run(tmp_path, side, count, said):
     path = tmp_path / "results.db"
     campaigns(path, 6)
-    found = find(read(side), load(path), 7)
-    assert (len(found.sessions), said in found.side.described) == (count, True)
+    found, _ = find(read(side), load(path), 7)
+    assert (len(found.sessions), said in found.described) == (count, True)
 
 
 def test_a_night_by_the_clock_may_have_several_runs(tmp_path):
     path = tmp_path / "results.db"
     campaigns(path, 6, apart=1800)
-    assert len(find(read("night"), load(path), 7).sessions) == 6 * len(STEPS)
-    assert len(find(read("last-5"), load(path), 7).sessions) == len(STEPS)
+    assert len(find(read("night"), load(path), 7)[0].sessions) == 6 * len(STEPS)
+    assert len(find(read("last-5"), load(path), 7)[0].sessions) == len(STEPS)
     said = "night-1: goes back too far; of made there is: 1 night .noon to noon., 6 runs .`last`.$"
     with pytest.raises(SideFault, match=said):
         find(read("night-1"), load(path), 7)

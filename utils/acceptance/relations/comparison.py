@@ -24,8 +24,8 @@ from acceptance.core.words import Direction, is_simulated
 from acceptance.detection.constants import FEWEST, SMALLEST
 from acceptance.regressions.history import History, PastSession, Series
 from acceptance.relations import noise
-from acceptance.relations.noise import Difference, Noise
-from acceptance.relations.sides import Asked, Found, Part, Side, SideFault, find
+from acceptance.relations.noise import Noise, Scatter
+from acceptance.relations.sides import Asked, Part, Side, SideFault, find, samples_of
 
 
 class Word(str, Enum):
@@ -148,9 +148,10 @@ def _measured(part: Part | None, known: Noise | None, factor: float | None) -> M
     """Return what a part is on its side, in a unit into which `factor` brings its own."""
     if part is None:
         return None
-    series, samples = part
-    middle = float(np.median(np.asarray(series.values)[samples]))
-    newest, nodes = part.samples[-1], {node for sample in part.samples for node in sample.nodes}
+    series, numbers = part
+    samples = samples_of([part])
+    middle = float(np.median(np.asarray(series.values)[numbers]))
+    newest, nodes = samples[-1], {node for sample in samples for node in sample.nodes}
     return Measured(
         series.case.key.where, middle * (1.0 if factor is None else factor),
         len(samples), known.spread if known else None, known.samples if known else 0,
@@ -177,16 +178,16 @@ def compare(
     `starts` returns the samples with which a new level of a series began. `system` is what sides
     are of that name none.
     """
-    sides = find(a, history, nights, system), find(b, history, nights, system)
-    parts = [side.parts for side in sides]
-    _refuse_shared(*sides)
-    differs = _differing(sides)
+    side_a, parts_a = find(a, history, nights, system)
+    side_b, parts_b = find(b, history, nights, system)
+    sides, parts = (side_a, side_b), (parts_a, parts_b)
+    _refuse_shared(sides, parts)
+    differs = _differing(sides, parts)
     matched = [name for name in PLACES if name not in differs]
 
     def of_metric(part: Part) -> Hashable:
-        key = part.series.case.key
-        place = tuple(getattr(key, name) for name in matched)
-        return *place, key.check, key.keys, part.series.metric
+        key, metric = part[0].case.key, part[0].metric
+        return *(getattr(key, name) for name in matched), key.check, key.keys, metric
 
     keyed = [grouped(side, of_metric) for side in parts]
     found = [
@@ -195,30 +196,33 @@ def compare(
         for pair in _paired(keyed[0].get(key, []), keyed[1].get(key, []))
     ]
     level = holm([row.probability for row, _ in found if row.probability is not None])
-    for row, difference in found:
-        if difference is not None:
-            _judge(row, difference, level)
+    for row, scatter in found:
+        if scatter is not None:
+            _judge(row, scatter, level)
     rows = sorted((row for row, _ in found), key=_order)
-    failed = _tell_failed(rows, differs, sides[1].sessions)
+    of_b = {*side_b.sessions}
+    failed = _tell_failed(rows, differs, (one for one in history.sessions if one.uuid in of_b))
     counts = Counter({**dict.fromkeys(Word, 0), **Counter(row.word for row in rows)})
     count = sum(counts[word] for word in (*TOLD, Word.SAME))
-    facts = sides[0].side, sides[1].side
     return Comparison(
-        *facts, tuple(rows), (*matched, *METRICS), differs, CHANCE, level, count,
-        tuple(sorted(failed)), tuple(_notes(rows, facts)), counts,
+        side_a, side_b, tuple(rows), (*matched, *METRICS), differs, CHANCE, level, count,
+        tuple(sorted(failed)), tuple(_notes(rows, sides)), counts,
     )  # fmt: skip
 
 
-def _refuse_shared(a: Found, b: Found) -> None:
-    known = {id(part.series): {*part.numbers} for part in a.parts}
-    if any(known.get(id(part.series), set()) & {*part.numbers} for part in b.parts):
+def _refuse_shared(sides: Sequence[Side], parts: Sequence[Sequence[Part]]) -> None:
+    known = {id(series): {*numbers} for series, numbers in parts[0]}
+    if any(known.get(id(series), set()) & {*numbers} for series, numbers in parts[1]):
+        a, b = sides
         raise SideFault(
-            f"{a.side.text} and {b.side.text} have samples in common, so that they cannot be "
-            f"compared: A is {a.side.described}; B is {b.side.described}"
+            f"{a.text} and {b.text} have samples in common, so that they cannot be compared: "
+            f"A is {a.described}; B is {b.described}"
         )
 
 
-def _differing(sides: Sequence[Found]) -> dict[str, tuple[str, str]]:
+def _differing(
+    sides: Sequence[Side], parts: Sequence[Sequence[Part]]
+) -> dict[str, tuple[str, str]]:
     """Return in which parts of the place the sides differ: name -> (of A, of B).
 
     One that is the same name on both sides has to agree; where each side has one name, and another
@@ -227,14 +231,12 @@ def _differing(sides: Sequence[Found]) -> dict[str, tuple[str, str]]:
     """
     differs = {}
     for name in PLACES:
-        a, b = (
-            sorted({getattr(part.series.case.key, name) for part in side.parts}) for side in sides
-        )
+        a, b = (sorted({getattr(series.case.key, name) for series, _ in own}) for own in parts)
         if not a or not b or {*a} & {*b}:
             continue
         if len(a) > 1 or len(b) > 1:
             raise SideFault(
-                f"{sides[0].side.text} and {sides[1].side.text} have no {name} in common, and it "
+                f"{sides[0].text} and {sides[1].text} have no {name} in common, and it "
                 f"is not clear which belong together: A has {shortened(a)}; B has {shortened(b)}; "
                 "name one of each (SYSTEM:PARTITION+ENVIRONMENT)"
             )
@@ -248,8 +250,8 @@ def _paired(a: list[Part], b: list[Part]) -> Iterator[_Pair]:
     for part in a:
         fits = [
             (factor != 1, number, factor)
-            for number, other in enumerate(rest)
-            if (factor := words.factor(other.series.unit, part.series.unit)) is not None
+            for number, (other, _) in enumerate(rest)
+            if (factor := words.factor(other.unit, part[0].unit)) is not None
         ]
         if fits:
             _, number, factor = min(fits)
@@ -276,11 +278,11 @@ def percent(part: float) -> str:
     return f"{100 * part:.2g} %" if part < 1 else f"{100 * part:,.0f} %"
 
 
-def _row(pair: _Pair, starts: Starts) -> tuple[Row, Difference | None]:
-    """Return a row that is not judged yet, and its difference where that can be judged."""
+def _row(pair: _Pair, starts: Starts) -> tuple[Row, Scatter | None]:
+    """Return a row that is not judged yet, and its scatter where that can be judged."""
     a, b, factor = pair
     noises = _noises(a, b, starts)
-    series = (a or b).series  # type: ignore[union-attr]
+    series = (a or b)[0]  # type: ignore[index]
     case = series.case
     row = Row(
         case.key.check, case.suite, case.benchmark, dict(case.key.keys), series.metric,
@@ -291,30 +293,30 @@ def _row(pair: _Pair, starts: Starts) -> tuple[Row, Difference | None]:
         row.word = Word.ONLY_B if a is None else Word.ONLY_A
         return row, None
     if factor is None:
-        row.why = f"its unit is {a.series.unit or 'none'} in A, {b.series.unit or 'none'} in B"
+        row.why = f"its unit is {a[0].unit or 'none'} in A, {b[0].unit or 'none'} in B"
         return row, None
     assert row.a
     assert row.b
     row.ratio = row.b.value / row.a.value
     first, second = noises
-    if a.series.direction != b.series.direction:
+    if a[0].direction != b[0].direction:
         row.why = "which way is better is not the same in A and B"
     elif first is None or second is None:
-        row.why = _unknown([a, b], noises)
+        row.why = _unknown(a[0], b[0], noises)
     else:
-        counts = len(a.numbers), len(b.numbers)
-        difference = noise.difference(math.log(row.ratio), counts, (first, second))
-        row.probability = noise.two_sided(difference.t, difference.dof)
-        return row, difference
+        counts = row.a.samples, row.b.samples
+        t, scatter = noise.difference(math.log(row.ratio), counts, (first, second))
+        row.probability = noise.two_sided(t, scatter[1])
+        return row, scatter
     return row, None
 
 
-def _judge(row: Row, difference: Difference, level: float) -> None:
+def _judge(row: Row, scatter: Scatter, level: float) -> None:
     """Say of a row at a level of chance what it is, and what it may be by chance."""
     assert row.ratio is not None
     assert row.probability is not None
-    quantile = noise.quantile(level, difference.dof)
-    width = max(quantile * difference.error, difference.least)
+    error, dof, least = scatter
+    width = max(noise.quantile(level, dof) * error, least)
     row.low, row.high = math.exp(-width), math.exp(width)
     if row.probability > level or abs(math.log(row.ratio)) < math.log1p(SMALLEST):
         row.word = Word.SAME
@@ -329,19 +331,19 @@ def _judge(row: Row, difference: Difference, level: float) -> None:
 
 def _noises(a: Part | None, b: Part | None, starts: Starts) -> list[Noise | None]:
     """Return the noise of each side; two sides of one series have one."""
-    if a is not None and b is not None and a.series is b.series:
-        return [_learnt(a.series, starts, a.numbers, b.numbers)] * 2
-    return [_learnt(part.series, starts, part.numbers) if part else None for part in (a, b)]
+    if a is not None and b is not None and a[0] is b[0]:
+        return [_learnt(a[0], starts, a[1], b[1])] * 2
+    return [_learnt(part[0], starts, part[1]) if part else None for part in (a, b)]
 
 
 def _learnt(series: Series, starts: Starts, *sides: Collection[int]) -> Noise | None:
     return noise.learn(np.asarray(series.values), sides, starts(series))
 
 
-def _unknown(parts: Sequence[Part], noises: Sequence[Noise | None]) -> str:
+def _unknown(a: Series, b: Series, noises: Sequence[Noise | None]) -> str:
     """Say why the noise is not known, and when it will be."""
-    counts = [len(part.series.values) for part in parts]
-    if parts[0].series is parts[1].series:
+    counts = [len(series.values) for series in (a, b)]
+    if a is b:
         have = f"both have {counts[0]}"
     else:
         three = zip("AB", counts, noises, strict=True)
@@ -373,9 +375,9 @@ def _tell_failed(
     return failed
 
 
-def _notes(rows: Sequence[Row], facts: Sequence[Side]) -> Iterator[str]:
+def _notes(rows: Sequence[Row], sides: Sequence[Side]) -> Iterator[str]:
     """Yield what is to be known before a single ratio is believed."""
-    a, b = ({*map(is_simulated, side.systems)} for side in facts)
+    a, b = ({*map(is_simulated, side.systems)} for side in sides)
     if a and b and a != b:
         yield (
             "one side is simulated and the other is not: their difference says how good the model "

@@ -128,24 +128,17 @@ def _levels(
     return [part for part in parts if len(part) > 1]
 
 
-@dataclass(frozen=True)
-class Difference:
-    """What the difference of two sides, as logarithm of their ratio, may be by chance.
-
-    `t` is Student's, 0 where the difference is not large enough to count; `error` its standard
-    error, `dof` the degrees of freedom of that, `least` the smallest difference that counts,
-    however sure it is.
-    """
-
-    t: float
-    error: float
-    dof: float
-    least: float
+#: Of the difference of two sides: its standard error, the degrees of freedom of that, and the
+#: smallest difference that counts, however sure it is.
+Scatter = tuple[float, float, float]
 
 
-def difference(size: float, counts: tuple[int, int], noises: tuple[Noise, Noise]) -> Difference:
-    """Return the difference of two sides of so many samples, each with its noise.
+def difference(
+    size: float, counts: tuple[int, int], noises: tuple[Noise, Noise]
+) -> tuple[float, Scatter]:
+    """Return Student's t of the difference of two sides of so many samples, and its scatter.
 
+    `size` is the logarithm of their ratio; t is 0 where that is not large enough to count.
     The variance of the mean of n correlated samples is that of one, over n, times (1 + c)/(1 - c)
     (AR(1), for many samples), that of a median pi / 2 times as much, and none is more than that of
     one. The degrees of freedom of a sum of
@@ -166,7 +159,7 @@ def difference(size: float, counts: tuple[int, int], noises: tuple[Noise, Noise]
     few = min(counts) < FEW
     least = FARTHER * max(first.farthest, second.farthest) if few else 0.0
     error = math.sqrt(total)
-    return Difference(0.0 if abs(size) <= least else abs(size) / error, error, dof, least)
+    return 0.0 if abs(size) <= least else abs(size) / error, (error, dof, least)
 
 
 def _of_median(count: int) -> float:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from acceptance.core.errors import Fault
 from acceptance.core.groups import grouped
@@ -58,52 +58,21 @@ class SideFault(Fault):
     """A side that is not clear, or that nothing fits: what there is, and what to write."""
 
 
-class Time(NamedTuple):
-    """A time, and how it is written: whole days, unless it is one of the others.
-
-    `group`: the `back`-th `last` run or `night`; `id`: the beginning of one.
-    """
-
-    text: str
-    group: str
-    back: int
-    id: str
-    first: date
-    last: date
-
-
-class Place(NamedTuple):
-    """Patterns of names; None where any will do."""
-
-    system: str | None = None
-    partition: str | None = None
-    environment: str | None = None
-
-
-class Software(NamedTuple):
-    """What was measured with, or without: a component and its version, which is a pattern."""
-
-    name: str
-    without: str
-    version: str
-
-    def fits(self, sample: Sample) -> bool:
-        """Tell whether the component was built, by its key (`mpi`), or as `name@version`."""
-        built = any(
-            (self.name == key and fnmatchcase(text, self.version))
-            or (self.name == name and at and fnmatchcase(version, self.version))
-            for key, text in sample.software
-            for name, at, version in (word.partition("@") for word in text.split())
-        )
-        return built != bool(self.without)
+#: Patterns of system, partition and environment; None where any will do.
+Place = tuple[str | Any, ...]
+#: A component, `!` where it was measured without that, and its version, which is a pattern.
+Software = tuple[str | Any, ...]
 
 
 class Asked(NamedTuple):
-    """A side as it was asked for; `bare` is a word that may be a place, a time, or neither."""
+    """A side as it was asked for; `bare` is a word that may be a place, a time, or neither.
+
+    `time` is as `_TIME` has it: the `back`-th of a `group`, the beginning of an `id`, or days.
+    """
 
     text: str
     place: Place
-    time: Time | None
+    time: re.Match[str] | None
     software: tuple[Software, ...]
     bare: str
 
@@ -121,32 +90,35 @@ def read(text: str) -> Asked:
     place = _PLACE.fullmatch(word)
     if place is None:
         raise SideFault(f"{text}: {word!r} is no place, no time and no session; {_forms()}")
-    return Asked(text, Place(*place.groups()), time, software, "" if at else word)
+    return Asked(text, place.groups(), time, software, "" if at else word)
 
 
-def _read_time(text: str) -> Time | None:
+def _read_time(text: str) -> re.Match[str] | None:
     """Read a time; None where it is none. Raises SideFault for a day that there is not."""
-    found = _TIME.fullmatch(text)
-    if found is None:
-        return None
+    time = _TIME.fullmatch(text)
     try:
-        first, last = (
-            date.fromisoformat(found[end] or found["day"] or str(limit))
-            for end, limit in (("first", date.min), ("last", date.max))
-        )
+        first, last = _days(time) if time else (date.min, date.max)
     except ValueError:
         raise SideFault(f"{text}: there is no such day; write it like 2026-11-22") from None
     if first > last:
         raise SideFault(f"{text}: ends before it begins; write the earlier day first")
-    id = (found["id"] or "").lower()
-    return Time(text, found["group"] or "", int(found["back"] or 0), id, first, last)
+    return time
+
+
+def _days(time: re.Match[str]) -> tuple[date, date]:
+    """Return the first and the last day of a time; raises ValueError."""
+    first, last = (
+        date.fromisoformat(time[end] or time["day"] or str(limit))
+        for end, limit in (("first", date.min), ("last", date.max))
+    )
+    return first, last
 
 
 def _read_software(text: str) -> Software:
     found = _SOFTWARE.fullmatch(text)
     if found is None:
         raise SideFault(f"{text or 'nothing'} is no software; write NAME=VERSION, as openmpi=5.0.6")
-    return Software(*found.groups())
+    return found.groups()
 
 
 def _forms(count: int | None = None) -> str:
@@ -157,16 +129,8 @@ def _forms(count: int | None = None) -> str:
 _LISTED = 8
 
 
-class Part(NamedTuple):
-    """A series with the numbers of those of its samples that are of a side."""
-
-    series: Series
-    numbers: list[int]
-
-    @property
-    def samples(self) -> list[Sample]:
-        """Return the samples of the side."""
-        return [self.series.samples[number] for number in self.numbers]
+#: A series with the numbers of those of its samples that are of a side.
+Part = tuple[Series, list[int]]
 
 
 @dataclass(frozen=True)
@@ -181,22 +145,21 @@ class Side:
     software: tuple[str, ...]
 
 
-class Found(NamedTuple):
-    """A side, with what of a history it stands for."""
-
-    side: Side
-    sessions: list[PastSession]
-    parts: list[Part]
+def samples_of(parts: Iterable[Part]) -> list[Sample]:
+    """Return the samples that are of a side."""
+    return [series.samples[number] for series, numbers in parts for number in numbers]
 
 
-def find(asked: Asked, history: History, nights: int, system: str | None = None) -> Found:
+def find(
+    asked: Asked, history: History, nights: int, system: str | None = None
+) -> tuple[Side, list[Part]]:
     """Return what a side stands for; without a time the last `nights` nights of its place.
 
     `system` is what a side without a system is of. Raises SideFault where nothing, or more than one
     thing fits.
     """
     place, time = _settled(asked, history)
-    place = place._replace(system=place.system or system)
+    place = (place[0] or system, *place[1:])
     known = [
         session
         for session in history.sessions
@@ -219,7 +182,7 @@ def find(asked: Asked, history: History, nights: int, system: str | None = None)
     fitting = [series for series in history.series if _fits(place, *series.case.key[:3])]
     parts = [*_parts(fitting, chosen, asked.software)]
     if asked.software:
-        having = {sample.session.number for part in parts for sample in part.samples}
+        having = {sample.session.number for sample in samples_of(parts)}
         chosen = [session for session in chosen if session.number in having]
         if not chosen:
             built = {sample.software for series in fitting for sample in series.samples}
@@ -230,7 +193,7 @@ def find(asked: Asked, history: History, nights: int, system: str | None = None)
             )
     signs = zip(("", ":", "+"), place, strict=True)
     where = "".join(f"{sign}{name}" for sign, name in signs if name)
-    return Found(_side(asked, [*filter(None, (where, when))], chosen, parts), chosen, parts)
+    return _side(asked, [*filter(None, (where, when))], chosen, parts), parts
 
 
 def _parts(
@@ -242,24 +205,38 @@ def _parts(
         numbers = [
             number
             for number, sample in enumerate(series.samples)
-            if sample.session.number in of_side and all(one.fits(sample) for one in software)
+            if sample.session.number in of_side and all(_has(sample, *one) for one in software)
         ]
         if numbers:
-            yield Part(series, numbers)
+            yield series, numbers
+
+
+def _has(sample: Sample, name: str, without: str, version: str) -> bool:
+    """Tell whether a component was built, by its key (`mpi`), or as `name@version`; or was not."""
+    built = any(
+        (name == key and fnmatchcase(text, version))
+        or (name == own and at and fnmatchcase(of_own, version))
+        for key, text in sample.software
+        for own, at, of_own in (word.partition("@") for word in text.split())
+    )
+    return built != bool(without)
 
 
 def _side(
     asked: Asked, words: list[str], sessions: Sequence[PastSession], parts: Sequence[Part]
 ) -> Side:
     """Describe a side: `words` are its place and its time."""
-    systems = sorted({part.series.case.key.system for part in parts})
-    built = {software_text(sample.software) for part in parts for sample in part.samples}
+    systems = sorted({series.case.key.system for series, _ in parts})
+    built = {software_text(sample.software) for sample in samples_of(parts)}
     newest = sessions[-1]
     which = f"session {newest.uuid} of {datetime.fromtimestamp(newest.start):%Y-%m-%d %H:%M}"
     if len(sessions) > 1:
         days = f"{day(sessions[0].start)} to {day(newest.start)}"
         which = f"{len(sessions)} sessions, {days}, the last {newest.uuid}"
-    words += [f"{'without' if x.without else 'with'} {x.name} {x.version}" for x in asked.software]
+    words += [
+        f"{'without' if without else 'with'} {name} {version}"
+        for name, without, version in asked.software
+    ]
     return Side(
         asked.text, ": ".join(filter(None, (", ".join(words), which))),
         tuple(session.uuid for session in sessions), tuple(systems),
@@ -267,20 +244,20 @@ def _side(
     )  # fmt: skip
 
 
-def _settled(asked: Asked, history: History) -> tuple[Place, Time | None]:
+def _settled(asked: Asked, history: History) -> tuple[Place, re.Match[str] | None]:
     """Return place and time; of a word without @ tell which of these it is."""
     word, time = asked.bare, asked.time
     if not word:
         return asked.place, time
     systems = sorted({case.key.system for case in history.cases})
-    is_time = time and (not time.id or bool(_beginning(history.sessions, time.id)))
+    is_time = time and (not time["id"] or bool(_beginning(history.sessions, time["id"])))
     if is_time and word in systems:
         raise SideFault(
             f"{asked.text}: is a system, and a session, too; write {word}:* for the system, "
             f"@{word} for the session"
         )
     if is_time:
-        return Place(), time
+        return (None, None, None), time
     if word not in systems and not any(sign in word for sign in ":+*?"):
         ids = [one.uuid[:8] for one in history.sessions[-_LISTED:]]
         raise SideFault(
@@ -291,40 +268,40 @@ def _settled(asked: Asked, history: History) -> tuple[Place, Time | None]:
 
 
 def _at(
-    asked: Asked, time: Time, known: list[PastSession], place: Place
+    asked: Asked, time: re.Match[str], known: list[PastSession], place: Place
 ) -> tuple[list[PastSession], str]:
     """Return the sessions of a time, and the time in words."""
-    if time.id:
-        found = _beginning(known, time.id)
+    if time["id"]:
+        found = _beginning(known, time["id"])
         if len(found) != 1:
             which = f"begins {len(found)} ids: " if found else "begins no id; the newest: "
             ids = found or [one.uuid for one in known]
             raise SideFault(
-                f"{asked.text}: {time.id} {which}{shortened(reversed([*ids]), _LISTED)}"
+                f"{asked.text}: {time['id'].lower()} {which}{shortened(reversed([*ids]), _LISTED)}"
             )
         return next(iter(found.values())), ""
-    if not time.group:
-        days = {one.number: datetime.fromtimestamp(one.start).date() for one in known}
-        chosen = [one for one in known if time.first <= days[one.number] <= time.last]
+    if not time["group"]:
+        first, last = _days(time)
+        chosen = [one for one in known if first <= datetime.fromtimestamp(one.start).date() <= last]
         if not chosen:
             raise SideFault(
                 f"{asked.text}: no session began then; the oldest is of {day(known[0].start)}, the "
                 f"newest of {day(known[-1].start)}"
             )
-        return chosen, time.text
-    if place.system is None:
+        return chosen, time[0]
+    if place[0] is None:
         of_newest = set(known[-1].systems)
         known = [one for one in known if of_newest & set(one.systems)]
     runs, nights = _runs(known), _nights(known)
-    groups = runs if time.group == "last" else nights
-    if time.back >= len(groups):
+    groups, back = runs if time["group"] == "last" else nights, int(time["back"] or 0)
+    if back >= len(groups):
         raise SideFault(
             f"{asked.text}: goes back too far; of {', '.join(known[-1].systems)} there is: "
             f"{plural(len(nights), 'night')} (noon to noon), {plural(len(runs), 'run')} (`last`)"
         )
-    chosen = groups[-1 - time.back]
-    run = campaign_of(chosen[-1].run) if time.group == "last" else ""
-    return chosen, f"{time.text} ({run})" if run else time.text
+    chosen = groups[-1 - back]
+    run = campaign_of(chosen[-1].run) if time["group"] == "last" else ""
+    return chosen, f"{time[0]} ({run})" if run else time[0]
 
 
 def _nights(sessions: Iterable[PastSession]) -> list[list[PastSession]]:
@@ -344,7 +321,7 @@ def _beginning(sessions: Iterable[PastSession], begin: str) -> dict[str, list[Pa
     found: dict[str, list[PastSession]] = {}
     for session in sessions:
         for id in (session.uuid, campaign_of(session.run)):
-            if id.lower().startswith(begin):
+            if id.lower().startswith(begin.lower()):
                 found.setdefault(id, []).append(session)
     return found
 
