@@ -7,7 +7,8 @@ from datetime import datetime, timezone
 from unittest import mock
 
 from acceptance.core.paths import Workspace
-from acceptance.report import Selection, Source, write
+from acceptance.report import Source, write
+from acceptance.rfm import configuration
 from tests.made import FIRST, NIGHT, Case, nights
 from tests.places import ROOT
 
@@ -25,7 +26,7 @@ def workspace(folder, **environment):
 
 
 def source(folder, *, now=None, reference=False, **selected):
-    """Return the source of a workspace in a folder; `selected` are fields of `Selection`.
+    """Return the source of a workspace in a folder; `selected` are fields of it.
 
     With `reference` it has a folder of references of its own, a copy.
     """
@@ -37,8 +38,8 @@ def source(folder, *, now=None, reference=False, **selected):
         made,
         made.results,
         now or datetime.fromtimestamp(FIRST + 400 * NIGHT, timezone.utc),
-        Selection(**selected),
-        config_files=[ROOT / "config/settings.py"],
+        systems=configuration.load([ROOT / "config/settings.py"]).systems,
+        **selected,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from acceptance.fabric import view
 from acceptance.report import addresses
 from acceptance.report.pages import fabric
-from acceptance.report.pages.fabric import NODES, SWITCHES, Tree, Trouble, marked, rows_of
+from acceptance.report.pages.fabric import NODES, SWITCHES, Tree, Trouble, rows_of
 from acceptance.report.site import html as site_html
 from tests import report_data, report_fabrics
 from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
@@ -46,7 +46,7 @@ def judged(before, now):
         before=view.State(0.0, None),
         now=1.79e9,
     )
-    return marked(now, before, rows_of(seen, state.since))
+    return Tree(now, before, rows_of(seen, state.since), PAGE)
 
 
 def texts(drawn, trouble):
@@ -58,11 +58,10 @@ def texts(drawn, trouble):
 
 
 def test_each_trouble_marks_its_own_link():
-    drawn = judged(*report_fabrics.spoilt())
-    assert texts(drawn, Trouble.LOST) == ["leaf02[6] - spine02[2]", "node0002[1] - leaf01[2]"]
-    assert texts(drawn, Trouble.NARROW) == ["leaf01[5] - spine01[1]"]
-    assert texts(drawn, Trouble.SLOW) == ["leaf04[6] - spine02[4]"]
-    tree = Tree(drawn, PAGE)
+    tree = judged(*report_fabrics.spoilt())
+    assert texts(tree, Trouble.LOST) == ["leaf02[6] - spine02[2]", "node0002[1] - leaf01[2]"]
+    assert texts(tree, Trouble.NARROW) == ["leaf01[5] - spine01[1]"]
+    assert texts(tree, Trouble.SLOW) == ["leaf04[6] - spine02[4]"]
     assert letters(tree) == ["L", "L", "N", "S"]
     assert [bool(each.path) for each in tree.things[Trouble.LOST]] == [False, True]
     assert len(tree.things[NODES]) == 16
@@ -87,8 +86,7 @@ def test_swapped_and_moved_cables_are_marked_where_they_are_now():
 
 
 def test_a_switch_that_is_gone_has_one_mark_and_no_letter_at_each_cable():
-    drawn = judged(*report_fabrics.spoilt(64, 16, 4))
-    tree = Tree(drawn, PAGE)
+    tree = judged(*report_fabrics.spoilt(64, 16, 4))
     (lost,) = [each for each in tree.things[Trouble.LOST] if "[" not in each.sample.x]
     assert (lost.sample.x, lost.text) == ("spine03", "L")
     assert sum(bool(each.path) for each in tree.things[Trouble.LOST]) == 16 + 1
@@ -97,7 +95,7 @@ def test_a_switch_that_is_gone_has_one_mark_and_no_letter_at_each_cable():
 
 
 def test_the_plot_of_the_tree_says_where_each_thing_leads():
-    plot = Tree(judged(*report_fabrics.spoilt()), PAGE).plot("", simulated=True)
+    plot = judged(*report_fabrics.spoilt()).plot("", simulated=True)
     assert plot.simulated
     assert [trace.name[0] for trace in plot.traces[:3]] == ["L", "N", "S"]
     for trace in plot.traces:

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from acceptance.alerts import Alert, acknowledgements, notify
 from acceptance.core.findings import Finding
 from acceptance.report import addresses
-from acceptance.report.pages.sessions import Outputs
+from acceptance.report.pages.sessions import copied
 from acceptance.report.plot_model import number_text
 from acceptance.report.runs import Outcome, outcome, told
 from acceptance.report.source import Source
@@ -216,7 +216,7 @@ def test_a_run_that_left_no_session_is_what_the_first_page_is_about(tmp_path, pa
 
 def test_sessions_without_a_page_are_counted(tmp_path):
     made = report_data.year(tmp_path, 5, 1)
-    made.selection = type(made.selection)(since=FIRST + 3 * NIGHT)
+    made.since = FIRST + 3 * NIGHT
     assert (len(made.sessions), made.left_out) == (2, 3)
 
 
@@ -244,11 +244,11 @@ def test_only_what_was_judged_and_passed_is_green(tmp_path, results, metrics, wo
 
 
 def test_a_pass_that_nothing_judged_is_not_green():
-    assert told(None).look == "open"
-    assert told(Verdict()).look == "open"
-    assert told(Verdict(judged={"limit": 1})).look == "good"
-    assert told(Verdict(status=Status.FAILED)).look == "bad"
-    assert told(Verdict(status=Status.CANNOT_JUDGE)).look == "open"
+    assert told(None)[1] == "open"
+    assert told(Verdict())[1] == "open"
+    assert told(Verdict(judged={"limit": 1}))[1] == "good"
+    assert told(Verdict(status=Status.FAILED))[1] == "bad"
+    assert told(Verdict(status=Status.CANNOT_JUDGE))[1] == "open"
 
 
 def test_an_output_elsewhere_is_not_copied(tmp_path):
@@ -256,13 +256,13 @@ def test_an_output_elsewhere_is_not_copied(tmp_path):
     secret.write_text("secret")
     (tmp_path / "var").mkdir()
     (tmp_path / "var/link").symlink_to(tmp_path)
-    outputs = Outputs(tmp_path / "var")
+    files = {}
     (case,) = _one_case(tmp_path)
     for folder in (tmp_path, tmp_path / "var/..", tmp_path / "var/link"):
         other = type(case)(**{**vars(case), "folder": str(folder), "output": "secret.txt"})
-        address, why = outputs.copied("uuid", 0, other)
+        address, why = copied(tmp_path / "var", files, "uuid", 0, other)
         assert (address, why) == ("", "it is not in var/ of this report")
-    assert outputs.files == {}
+    assert files == {}
 
 
 def _one_case(folder):

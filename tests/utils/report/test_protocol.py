@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.campaigns import protocol
-from acceptance.report import Protocol, addresses
+from acceptance.report import addresses
 from tests import report_data
 from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
 from tests.made import Case, Database
@@ -44,7 +44,7 @@ def written(tmp_path_factory):
         # A changed campaign is one difference of each: those of interest come from `given`.
         lines = [line for line in lines if "sha256" not in line.lower()]
         lines = lines if name in ("forged", "unmarked") else []
-        made.protocols = [*made.protocols, Protocol(path, data, lines)]
+        made.protocols = [*made.protocols, (path, data, lines)]
     return report_data.site(made, folder / "report")
 
 

@@ -14,7 +14,8 @@ from acceptance.core.paths import Workspace
 from acceptance.core.text import one_line, plural
 from acceptance.ledger import ResultsFault
 from acceptance.relations import sides
-from acceptance.report import Selection, Source, write
+from acceptance.report import Source, write
+from acceptance.rfm import configuration
 from acceptance.verdict import Status
 
 #: Its folder in `var/`.
@@ -52,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
     since = options.since and datetime.combine(options.since, datetime.min.time()).timestamp()
     past = source.ledger
     named = tuple(past.full_id(name) for name in options.session)
-    source.selection = Selection(options.system, since, named)
+    source.system, source.since, source.chosen = options.system, since, named
     # A side that is none of the forms is a mistake of the command's.
     source.comparisons = tuple((sides.read(a).text, sides.read(b).text) for a, b in options.compare)
     if options.system and not any(place.system == options.system for place in source.measured):
@@ -73,7 +74,9 @@ def _source(
 ) -> Source:
     """Return what the report is made of, with what `acceptance gate` tells."""
     now = datetime.now(timezone.utc)
-    source = Source(workspace, database or workspace.results, now, config_files=config_files)
+    source = Source(workspace, database or workspace.results, now)
+    if site := source.read(configuration.load, config_files):
+        source.systems = site.systems
     if source.is_own:
         source.current = conclusion.current(workspace, None, config_files, now)
     return source

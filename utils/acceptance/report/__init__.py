@@ -1,4 +1,4 @@
 """A static site for people: pages made of verdicts, history, references and fabric facts."""
 
 from acceptance.report.site import write
-from acceptance.report.source import Protocol, Selection, Source
+from acceptance.report.source import Source

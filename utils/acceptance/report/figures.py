@@ -14,7 +14,7 @@ import math
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from acceptance.core.text import bytes_text
 from acceptance.core.words import SIMULATED
@@ -55,15 +55,6 @@ SYMBOLS_UP_TO = 400
 WIDE, NARROW = 44, 30
 #: Ticks of an axis of bytes on a desk and on a phone, and the powers of two that are between two.
 TICKS, STEPS = (14, 6), (1, 2, 5, 10)
-
-
-class Look(NamedTuple):
-    """How a trace is drawn: its group gives the colour, its origin the dash."""
-
-    colour: str
-    dash: str
-    symbol: str
-    pattern: str
 
 
 def colour(name: str, opaque: str = "") -> str:
@@ -120,7 +111,7 @@ def files(plot: Plot, page: str) -> Iterator[tuple[str, str]]:
 def _traces(plot: Plot) -> list[Figure]:
     """Return the traces of plotly; bands are behind all others."""
     made = []
-    for at, (trace, look) in enumerate(zip(plot.traces, _looks(plot.traces), strict=True)):
+    for at, (trace, name) in enumerate(zip(plot.traces, _colours(plot.traces), strict=True)):
         samples = trace.finite
         told: Figure = {
             "text": [_said(plot, trace, sample) for sample in samples],
@@ -130,7 +121,7 @@ def _traces(plot: Plot) -> list[Figure]:
         if any(sample.link for sample in samples):
             told["customdata"] = [sample.link for sample in samples]
         # The first one has the numbers.
-        own, *others = trace.drawn or _FORMS[trace.form](plot, trace, samples, look)
+        own, *others = trace.drawn or _FORMS[trace.form](plot, trace, samples, name, at)
         if own["type"] == "heatmap":
             told |= {name: by_row(told[name], len(own["x"])) for name in ("text", "customdata")
                      if name in told}  # fmt: skip
@@ -146,19 +137,13 @@ def by_row(values: Sequence[Any], across: int) -> list[list[Any]]:
     return [[*values[begin : begin + across]] for begin in range(0, len(values), across)]
 
 
-def _looks(traces: Sequence[Trace]) -> Iterator[Look]:
+def _colours(traces: Sequence[Trace]) -> Iterator[str]:
+    """Yield the name of each trace's colour: a group shares one."""
     groups: dict[str, int] = {}
     for at, trace in enumerate(traces):
         bound = trace.origin == "physical limit" and not trace.group
-        key = trace.group or f"trace {at}"
-        group = 0 if bound else groups.setdefault(key, len(groups))
-        symbol = SYMBOLS[at % len(SYMBOLS)]
-        yield Look(
-            "limit" if bound else f"colour-{group % COLOURS + 1}",
-            DASHES[trace.origin],
-            symbol if trace.origin == "measured" else f"{symbol}-open",
-            PATTERNS[at % len(PATTERNS)],
-        )
+        group = 0 if bound else groups.setdefault(trace.group or f"trace {at}", len(groups))
+        yield "limit" if bound else f"colour-{group % COLOURS + 1}"
 
 
 def escaped(text: str) -> str:
@@ -196,9 +181,9 @@ def _xy(plot: Plot, samples: Sequence[Sample]) -> Figure:
             "y": _places(plot.y, [one.y for one in samples])}  # fmt: skip
 
 
-def _line(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
-    long, own = len(samples) > SYMBOLS_UP_TO, colour(look.colour)
-    made = {"type": "scatter", **_xy(plot, samples), **_drawn(look, own)}
+def _line(plot: Plot, trace: Trace, samples: Sequence[Sample], name: str, at: int) -> list[Figure]:
+    long, own = len(samples) > SYMBOLS_UP_TO, colour(name)
+    made = {"type": "scatter", **_xy(plot, samples), **_drawn(trace, own, at)}
     if trace.form == "points":
         made |= {"mode": "markers"} | ({"marker": made["marker"] | {"size": 3}} if long else {})
     elif long or trace.origin == "physical limit":
@@ -206,17 +191,19 @@ def _line(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> li
     return [made]
 
 
-def _drawn(look: Look, own: str) -> Figure:
-    edge = {"width": 1.75 if look.symbol.endswith("open") else 0, "color": own}
-    return {"mode": "lines+markers", "line": {"color": own, "dash": look.dash},
-            "marker": {"color": own, "symbol": look.symbol, "line": edge}}  # fmt: skip
+def _drawn(trace: Trace, own: str, at: int) -> Figure:
+    closed = trace.origin == "measured"
+    symbol = SYMBOLS[at % len(SYMBOLS)] + ("" if closed else "-open")
+    edge = {"width": 0 if closed else 1.75, "color": own}
+    return {"mode": "lines+markers", "line": {"color": own, "dash": DASHES[trace.origin]},
+            "marker": {"color": own, "symbol": symbol, "line": edge}}  # fmt: skip
 
 
-def _band(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+def _band(plot: Plot, trace: Trace, samples: Sequence[Sample], name: str, at: int) -> list[Figure]:
     """Return a line in the middle, and the edges with what is between them."""
-    own, x = colour(look.colour), _places(plot.x, [one.x for one in samples])
+    own, x = colour(name), _places(plot.x, [one.x for one in samples])
     middle, low, high = (
-        _places(plot.y, [getattr(one, name) for one in samples]) for name in ("y", "low", "high")
+        _places(plot.y, [getattr(one, of) for one in samples]) for of in ("y", "low", "high")
     )
     drawn = any(value is not None for value in middle)
 
@@ -224,7 +211,7 @@ def _band(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> li
         return {"type": "scatter", "mode": "lines", "x": x, "y": y,
                 "line": {"color": own, "width": width, "dash": "dot"}}  # fmt: skip
 
-    between = {"fill": "tonexty", "fillcolor": colour(look.colour, "2e")}
+    between = {"fill": "tonexty", "fillcolor": colour(name, "2e")}
     return [
         line(middle if drawn else low, 1.5 if drawn else 0),
         line(low, 0.75),
@@ -232,22 +219,22 @@ def _band(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> li
     ]
 
 
-def _bar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+def _bar(plot: Plot, trace: Trace, samples: Sequence[Sample], name: str, at: int) -> list[Figure]:
     opaque = "" if trace.origin == "measured" else "73"
-    marker = {"color": colour(look.colour, opaque), "line": {"color": colour(look.colour)},
-              "pattern": {"shape": look.pattern}}  # fmt: skip
+    marker = {"color": colour(name, opaque), "line": {"color": colour(name)},
+              "pattern": {"shape": PATTERNS[at % len(PATTERNS)]}}  # fmt: skip
     return [{"type": "bar", **_xy(plot, samples), "marker": marker}]
 
 
-def _polar(plot: Plot, trace: Trace, samples: Sequence[Sample], look: Look) -> list[Figure]:
+def _polar(plot: Plot, trace: Trace, samples: Sequence[Sample], name: str, at: int) -> list[Figure]:
     # Names around a circle have little room: they are broken at `/` and behind long words.
     words = (escaped(str(one.x)).replace("/", "/<br>") for one in samples)
     names = [re.sub(r"([A-Za-z]{4,})-", r"\1-<br>", word) for word in words]
     shares = [one.y for one in samples]
     return [{
         "type": "scatterpolar", "theta": names + names[:1], "r": shares + shares[:1],
-        "fill": "toself", "fillcolor": colour(look.colour, "14"),
-        **_drawn(look, colour(look.colour)),
+        "fill": "toself", "fillcolor": colour(name, "14"),
+        **_drawn(trace, colour(name), at),
     }]  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import NamedTuple
 
 from acceptance.core.groups import grouped
 from acceptance.core.words import SIMULATED
@@ -122,22 +121,15 @@ def counts(cases: Iterable[Ran]) -> dict[Outcome, int]:
     return {each: counted[each] for each in Outcome}
 
 
-class Told(NamedTuple):
-    """A verdict in a word, with the class of its style."""
-
-    word: str
-    look: str
-
-
-def told(verdict: Verdict | None) -> Told:
-    """Return the word of a verdict: a pass that nothing judged is none."""
+def told(verdict: Verdict | None) -> tuple[str, str]:
+    """Return a verdict in a word and the class of its style: a pass that nothing judged is none."""
     if verdict is None:
-        return Told("not judged", "open")
+        return "not judged", "open"
     word = WORDS[verdict.status]
     if verdict.status is Status.PASSED:
         judged = bool(verdict.judged) or bool(verdict.history.get("judged"))
-        return Told(word, "good") if judged else Told(f"{word}, nothing judged", "open")
-    return Told(word, "bad" if verdict.status is Status.FAILED else "open")
+        return (word, "good") if judged else (f"{word}, nothing judged", "open")
+    return word, "bad" if verdict.status is Status.FAILED else "open"
 
 
 def bounds(metric: Metric) -> tuple[float | None, float | None]:
@@ -153,6 +145,12 @@ def bounds(metric: Metric) -> tuple[float | None, float | None]:
 
 #: What of a provenance names software, in this order.
 SOFTWARE = ("suite", "spec", "hash", "mpi", "mpi_standard", "compiler", "target", "modules")
+
+
+def provenance(case: Case) -> dict[str, str]:
+    """Return what a case was measured with, what names software first."""
+    known = case.provenance
+    return {key: known[key] for key in (*SOFTWARE, *known) if key in known}
 
 
 def software(cases: Iterable[Case]) -> dict[str, set[str]]:

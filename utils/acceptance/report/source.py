@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from acceptance import ledger, references
 from acceptance.alerts import Notification, notify
@@ -22,24 +22,11 @@ from acceptance.regressions import Judgement, history, judge
 from acceptance.regressions.history import History
 from acceptance.report import addresses
 from acceptance.report.runs import Ran, Run
-from acceptance.rfm import configuration
 from acceptance.verdict import ACCEPT, Verdict, stored
 
 Read = TypeVar("Read")
 #: Runs whose sessions have a page each, where nobody says since when: a week of nights.
 SHOWN = 7
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What the report is about: a system, sessions that ended `since` (s since the epoch), or some.
-
-    Empty, None: all of them. Of the histories it selects the system only.
-    """
-
-    system: str | None = None
-    since: float | None = None
-    sessions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,29 +56,25 @@ class Place:
         return bound or float("inf"), self.partition
 
 
-class Protocol(NamedTuple):
-    """The protocol of an acceptance, as it was stored, and what does not agree in it."""
-
-    path: Path
-    data: Mapping[str, Any]
-    differences: Sequence[str] = ()
-
-
 @dataclass(eq=False)
 class Source:
     """A workspace, its results database and what is selected of it, read for the report.
 
-    `now` is the time of the report, `current` the verdict that whoever asks is told (None: nobody
-    gave one), `written` a protocol that stands elsewhere than those of other acceptances. `faults`
-    collects what could not be read: the overview tells all of it. Nothing here raises but for a
-    database that cannot be read (ResultsFault).
+    It is about a `system`, sessions that ended `since` (s since the epoch), or those that are
+    `chosen`; None, empty: all of them. Of the histories it selects the system only. `systems` are
+    those of the configuration, `now` is the time of the report, `current` the verdict that whoever
+    asks is told (None: nobody gave one), `written` a protocol that stands elsewhere than those of
+    other acceptances. `faults` collects what could not be read: the overview tells all of it.
+    Nothing here raises but for a database that cannot be read (ResultsFault).
     """
 
     workspace: Workspace
     database: Path
     now: datetime
-    selection: Selection = Selection()
-    config_files: Sequence[Path] = ()
+    system: str | None = None
+    since: float | None = None
+    chosen: Sequence[str] = ()
+    systems: Sequence[Mapping[str, Any]] = ()
     current: Verdict | None = None
     written: Path | None = None
     faults: list[str] = field(default_factory=list)
@@ -127,15 +110,15 @@ class Source:
         return tuple(self._selected())
 
     def _selected(self) -> Iterator[Session]:
-        chosen, shown = self.selection, set[str]()
-        most = SHOWN if chosen.since is None and not chosen.sessions else None
+        shown = set[str]()
+        most = SHOWN if self.since is None and not self.chosen else None
         faults = [*self.ledger.faults]
-        for each in self.ledger.sessions(faults, set(chosen.sessions) or None):
+        for each in self.ledger.sessions(faults, set(self.chosen) or None):
             run = self._run_of[each.uuid]
-            older = chosen.since is not None and each.end < chosen.since
+            older = self.since is not None and each.end < self.since
             if older or (len(shown) == most and run not in shown):
                 break
-            if chosen.system in (None, *(case.system for case in each.cases)):
+            if self.system in (None, *(case.system for case in each.cases)):
                 shown.add(run)
                 yield each
         for fault in faults:
@@ -175,7 +158,7 @@ class Source:
     @cached_property
     def history(self) -> History:
         """Return all series of the database, simulated ones too (`regressions.history.part`)."""
-        loaded = history.load(self.ledger, self.selection.system)
+        loaded = history.load(self.ledger, self.system)
         for fault in loaded.faults:
             self.note(fault)
         return loaded
@@ -184,7 +167,7 @@ class Source:
     def judgements(self) -> tuple[Judgement, ...]:
         """Return what became worse of all that was measured, and of all that was simulated."""
         # Of one system alone nothing is kept: what is known from night to night is of all.
-        kept = None if self.selection.system else self.workspace.detection_of(self.database)
+        kept = None if self.system else self.workspace.detection_of(self.database)
         folder = self.workspace.reference
         return tuple(
             judge.part_with_references(self.history, folder, kept, simulated=simulated)
@@ -199,17 +182,16 @@ class Source:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Return the partitions of the configuration and of the sessions, by their names."""
-        site = self.read(configuration.load, self.config_files)
         found = [
             self._place(system["name"], partition)
-            for system in (site.systems if site else ())
+            for system in self.systems
             for partition in system["partitions"]
         ]
         found += [Place(case.system, case.partition) for each in self.sessions
                   for case in each.cases]  # fmt: skip
         known = {place.name: place for place in reversed(found)}
-        wanted = self.selection.system
-        return tuple(place for _, place in sorted(known.items()) if wanted in (None, place.system))
+        own = (place for _, place in sorted(known.items()))
+        return tuple(place for place in own if self.system in (None, place.system))
 
     def _place(self, system: str, partition: Mapping[str, Any]) -> Place:
         name, extras = partition["name"], partition.get("extras", {})
@@ -232,8 +214,7 @@ class Source:
         Sessions that have a page are read, then, if nobody has chosen some, others with a case of a
         check, which is named by its class. Raises ResultsFault.
         """
-        chosen = self.selection
-        whole = not chosen.sessions and chosen.since is None
+        whole = not self.chosen and self.since is None
         others = self.ledger.sessions_of_check(check, float("inf")) if whole else ()
         found: dict[tuple[str, str], Ran] = {}
         wanted = {(place.system, place.partition) for place in self.measured}
@@ -245,7 +226,7 @@ class Source:
             } | found
             if wanted <= found.keys():
                 break
-        return {place: it for place, it in found.items() if chosen.system in (None, place[0])}
+        return {place: it for place, it in found.items() if self.system in (None, place[0])}
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
@@ -258,13 +239,16 @@ class Source:
         return found
 
     @cached_property
-    def protocols(self) -> Sequence[Protocol]:
-        """Return the protocols of acceptances, the newest first; of another database none."""
+    def protocols(self) -> Sequence[tuple[Path, Mapping[str, Any], Sequence[str]]]:
+        """Return the protocols of acceptances, the newest first; of another database none.
+
+        Each is its file, what stands in it, and what does not agree in that.
+        """
         folder, written = self.workspace.campaigns, self.written
         paths = sorted(folder.glob(f"{ACCEPT}-*/protocol.json"), reverse=True)
         paths = [*paths, *([written] if written and written not in paths else [])]
         read = [(path, self.read(protocol.verify, path)) for path in paths if self.is_own]
-        return [Protocol(path, *found) for path, found in read if found]
+        return [(path, *found) for path, found in read if found]
 
     @cached_property
     def alerts(self) -> Notification | None:

@@ -82,7 +82,7 @@ def _page(source: Source, name: str, title: str, a: str, b: str) -> Page:
     try:
         found = compare(
             source.history, read(a), read(b),
-            system=source.selection.system, starts=_starts(source),
+            system=source.system, starts=_starts(source),
         )  # fmt: skip
     except SideFault as err:
         source.note(f"compare {a} {b}: {err}")

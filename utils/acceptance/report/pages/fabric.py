@@ -180,66 +180,6 @@ def rows_of(seen: Iterable[Finding], since: Mapping[str, str]) -> list[Row]:
     return rows
 
 
-@dataclass(frozen=True)
-class Marked:
-    """A fabric as it is drawn, with what was accepted and is gone; marks by link and by switch.
-
-    `gone` are the links that are not there now, `lost` the switches and hosts (GUIDs).
-    """
-
-    topology: Topology
-    gone: frozenset[Link]
-    lost: frozenset[str]
-    links: Mapping[Link, Sequence[Row]]
-    switches: Mapping[str, Sequence[Row]]
-
-    def links_of(self, guid: str) -> list[tuple[int, Link]]:
-        """Return the links of a switch with their ports at it, those that deviate first."""
-        links = [link for _, _, link in self.topology.graph.edges(guid, data="link")]
-        ports = [next(end.port for end in link.ends if end.guid == guid) for link in links]
-        return sorted(
-            zip(ports, links, strict=True), key=lambda each: (each[1] not in self.links, each[0])
-        )
-
-
-def marked(now: Topology, accepted: Topology | None, rows: Iterable[Row]) -> Marked:
-    """Return what to draw of a fabric, with the marks of these rows at their places."""
-    old = accepted or now
-    there = {link.ends for link in now.links}
-    gone = tuple(link for link in old.links if link.ends not in there)
-    lost = frozenset(old.devices.keys() - now.devices.keys())
-    union = Topology(
-        {**old.devices, **now.devices}, (*now.links, *gone), {**old.hosts, **now.hosts}
-    )
-    drawn = {link.ends: link for link in union.links}
-    # Of one name that which is there has the mark, before one that was accepted.
-    named = {
-        topology.link_text(link): drawn[link.ends]
-        for topology in (old, now)
-        for link in topology.links
-    }
-    devices = {union.device_name(guid): guid for guid in union.switches}
-    links: dict[Link, list[Row]] = {}
-    switches: dict[str, list[Row]] = {}
-    for row in rows:
-        if row.trouble is None:
-            continue
-        names = [row.seen.device, *row.seen.device.split(_BOTH)]
-        if row.seen.kind in (kinds.SWAPPED, kinds.MOVED):
-            names += row.seen.found.split(_BOTH)
-        for name in dict.fromkeys(names):
-            if name in named:
-                links.setdefault(named[name], []).append(row)
-            if name in devices:
-                switches.setdefault(devices[name], []).append(row)
-    # The cables of a switch that is gone are gone for the same reason.
-    for link in gone:
-        for end in link.ends:
-            if end.guid in lost and end.guid in switches:
-                links[link] = [*dict.fromkeys([*links.get(link, ()), *switches[end.guid]])]
-    return Marked(union, frozenset(gone), lost, links, switches)
-
-
 #: Height from a switch to its first nodes, and to each further row of them; of a row of switches 1.
 _BELOW, _NEXT = 0.28, 0.07
 #: Part of a switch's width that its nodes take.
@@ -280,12 +220,25 @@ class Thing(NamedTuple):
 class Tree:
     """A fabric as a plot: across from 0 to 1, and up from the lowest level, which is at 0.
 
-    `things` are what is drawn, by their trouble or by what is good. They can be followed to their
-    places on the `page`.
+    It has what is there `now`, and what was `accepted` and is not there any more: `gone` are such
+    links, `lost` switches and hosts (GUIDs). `links` and `switches` are the rows that mark each
+    one. `things` are what is drawn, by their trouble or by what is good. They can be followed to
+    their places on the `page`.
     """
 
-    def __init__(self, drawn: Marked, page: str) -> None:
-        self.drawn, self.topology, self.page = drawn, drawn.topology, page
+    def __init__(
+        self, now: Topology, accepted: Topology | None, rows: Iterable[Row], page: str
+    ) -> None:
+        self.page, old = page, accepted or now
+        there = {link.ends for link in now.links}
+        gone = tuple(link for link in old.links if link.ends not in there)
+        self.gone, self.lost = {*gone}, old.devices.keys() - now.devices.keys()
+        self.topology = Topology(
+            {**old.devices, **now.devices}, (*now.links, *gone), {**old.hosts, **now.hosts}
+        )
+        self.links: dict[Link, list[Row]] = {}
+        self.switches: dict[str, list[Row]] = {}
+        self._take(rows, (old, now))
         self.things: dict[Trouble | str, list[Thing]] = {each: [] for each in (*Trouble, *_LOOKS)}
         self.places: dict[str, Place] = {}
         #: Where a node stands below a switch: one with several links stands below each.
@@ -299,6 +252,42 @@ class Tree:
         for number, link in enumerate(self.topology.links):
             # The marks of links are spread along them, so that they hide each other less.
             self._link(link, 0.25 + 0.5 * (number * 0.618 % 1))
+
+    def _take(self, rows: Iterable[Row], read: Iterable[Topology]) -> None:
+        """Note at its links and switches each row that has a mark."""
+        drawn = {link.ends: link for link in self.topology.links}
+        # Of one name that which is there has the mark, before one that was accepted.
+        named = {
+            topology.link_text(link): drawn[link.ends]
+            for topology in read
+            for link in topology.links
+        }
+        devices = {self.topology.device_name(guid): guid for guid in self.topology.switches}
+        for row in rows:
+            if row.trouble is None:
+                continue
+            names = [row.seen.device, *row.seen.device.split(_BOTH)]
+            if row.seen.kind in (kinds.SWAPPED, kinds.MOVED):
+                names += row.seen.found.split(_BOTH)
+            for name in dict.fromkeys(names):
+                if name in named:
+                    self.links.setdefault(named[name], []).append(row)
+                if name in devices:
+                    self.switches.setdefault(devices[name], []).append(row)
+        # The cables of a switch that is gone are gone for the same reason.
+        for link in self.gone:
+            for end in link.ends:
+                if end.guid in self.lost and end.guid in self.switches:
+                    known = [*self.links.get(link, ()), *self.switches[end.guid]]
+                    self.links[link] = [*dict.fromkeys(known)]
+
+    def links_of(self, guid: str) -> list[tuple[int, Link]]:
+        """Return the links of a switch with their ports at it, those that deviate first."""
+        links = [link for _, _, link in self.topology.graph.edges(guid, data="link")]
+        ports = [next(end.port for end in link.ends if end.guid == guid) for link in links]
+        return sorted(
+            zip(ports, links, strict=True), key=lambda each: (each[1] not in self.links, each[0])
+        )
 
     def _mark(
         self, rows: Sequence[Row], place: Place, name: str, level: int | None,
@@ -317,10 +306,8 @@ class Tree:
         """Add a switch with its nodes below it."""
         name, place = self.topology.device_name(guid), self.places[guid]
         hosts = _by_name({*self.topology.hosts_at(guid)}, self.topology)
-        rows = self.drawn.switches.get(guid, ())
-        at = (
-            row for _, link in self.drawn.links_of(guid) for row in self.drawn.links.get(link, ())
-        )
+        rows = self.switches.get(guid, ())
+        at = (row for _, link in self.links_of(guid) for row in self.links.get(link, ()))
         said = plural(len({row.number for row in (*rows, *at)}), "deviation")
         said = f"{plural(len(hosts), 'node')}, {said}" if hosts else said
         link = f"{self.page}#{key_of(self.topology, guid)}"
@@ -338,7 +325,7 @@ class Tree:
 
     def _link(self, link: Link, way: float) -> None:
         """Add a link, with its mark so far along its way; one to a node is drawn as the node."""
-        rows, ends = self.drawn.links.get(link, ()), frozenset(end.guid for end in link.ends)
+        rows, ends = self.links.get(link, ()), frozenset(end.guid for end in link.ends)
         name = self.topology.link_text(link)
         level = max((self.topology.level(end) or 0 for end in ends), default=0)
         if not ends <= self.places.keys():
@@ -349,8 +336,8 @@ class Tree:
         path = _path(one, other)
         (x, y), (to_x, to_y) = path[:2]
         place = x + (to_x - x) * way, y + (to_y - y) * way
-        gone = link in self.drawn.gone
-        if gone and ends & self.drawn.lost:
+        gone = link in self.gone
+        if gone and ends & self.lost:
             # The mark of the switch tells of all of its cables.
             self.things[Trouble.LOST].append(Thing(place, Sample(name, level, "gone"), path=path))
         elif gone or rows:
@@ -455,14 +442,14 @@ def _read(read: Reading, path: str) -> dict[str, Any]:
     }
     if now is None:
         return context
-    drawn = marked(now, read.accepted.fabric.topology if read.accepted else None, rows)
-    tree = Tree(drawn, path).plot(summary(read, failing), simulated=bool(read.by.case.simulated))
+    drawn = Tree(now, read.accepted.fabric.topology if read.accepted else None, rows, path)
+    tree = drawn.plot(summary(read, failing), simulated=bool(read.by.case.simulated))
     return context | {
         "drawn": drawn,
         "plots": (tree,),
         "key_of": key_of,
         "level_name": fabrics.level_name,
-        "switches": [guid for _, guids in levels(drawn.topology) for guid in guids],
+        "switches": [guid for _, guids in drawn.levels for guid in guids],
         "structure": [*view.structure_text(now), *fabrics.structure(now).notes(now)],
     }
 

@@ -7,7 +7,6 @@ software and nodes only where they change. `static/history.js` makes a plot of i
 """
 
 import hashlib
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -19,12 +18,11 @@ from acceptance.alerts import Ack, acknowledgements
 from acceptance.core.groups import grouped
 from acceptance.core.kinds import HISTORY
 from acceptance.core.words import is_simulated
-from acceptance.detection import Scan
 from acceptance.regressions import Change, OpenIncident
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
 from acceptance.report.figures import figure
-from acceptance.report.plot_model import Axis, Page, Plot, Trace
+from acceptance.report.plot_model import Axis, Page, Plot, Trace, finite
 from acceptance.report.source import Source
 
 #: Values of all files together: more series have fewer of their newest samples, but so many.
@@ -59,10 +57,16 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Known:
-    """A series, and what is known of it beside its samples, by the judge of the gate."""
+    """A series, and what is known of it beside its samples, by the judge of the gate.
+
+    `level` is that which it has now; None where that is not known. `steps` are its changes,
+    `needed` the samples that it lacks before it can be judged.
+    """
 
     series: Series
-    scan: Scan | None
+    level: float | None = None
+    steps: Sequence[Step] = ()
+    needed: int = 0
     alarms: tuple[tuple[OpenIncident, Change], ...] = ()
     acks: tuple[Ack, ...] = ()
 
@@ -70,25 +74,6 @@ class Known:
     def anchor(self) -> str:
         """Return the name by which an address leads to it: the same in every report."""
         return anchor(self.series)
-
-    @property
-    def level(self) -> float | None:
-        """Return the level that it has now; None where that is not known."""
-        level = self.scan.level if self.scan is not None else math.nan
-        return level if math.isfinite(level) else None
-
-    @cached_property
-    def steps(self) -> list[Step]:
-        """Return the changes of its level."""
-        times, found = self.series.samples, []
-        for change in self.scan.changes if self.scan is not None else ():
-            way = "better" if (change.after > change.before) == (
-                self.series.direction == "higher") else "worse"  # fmt: skip
-            found.append(Step(
-                round(times[change.start].time), round(times[change.detected].time),
-                _short(change.before), _short(change.after), way if self.series.direction else "",
-            ))  # fmt: skip
-        return found
 
     @property
     def curve(self) -> str:
@@ -255,7 +240,7 @@ def _series(one: Known, order: Sequence[Sample]) -> dict[str, Any]:
         "values": [values.get(id(each)) for each in order],
         "all": series.count,
         "level": [] if level is None else _short(level),
-        "changes": one.steps,
+        "changes": [*one.steps],
         "alerts": [
             [round(change.time), f"open alert {each.id}: {_kind(each)} since {day(change.time)}"]
             for each, change in one.alarms
@@ -285,13 +270,22 @@ def _runs(words: Iterable[str]) -> list[list[Any]]:
     return [[next(run)[0], word] for word, run in numbered]
 
 
+def _step(series: Series, start: int, detected: int, before: float, after: float) -> Step:
+    begun, decided = (round(series.samples[at].time) for at in (start, detected))
+    way = "better" if (after > before) == (series.direction == "higher") else "worse"
+    return Step(begun, decided, _short(before), _short(after), way if series.direction else "")
+
+
 def _known(source: Source) -> Cases:
     """Return all cases with what is known of their series, by partition and benchmark."""
-    scans: dict[int, Scan] = {}
+    scans = {
+        at: scan
+        for each in source.judgements
+        if each.progress is not None
+        for at, scan in each.progress.scans(each.progress.all).items()
+    }
     alarms: dict[int, list[tuple[OpenIncident, Change]]] = {}
     for judgement in source.judgements:
-        if judgement.progress is not None:
-            scans |= judgement.progress.scans(judgement.progress.all)
         for incident in judgement.incidents:
             for change in incident.changes:
                 alarms.setdefault(id(change.series), []).append((incident, change))
@@ -301,10 +295,17 @@ def _known(source: Source) -> Cases:
     for case in source.history.cases:
         members = []
         for series in filter(lambda one: one.count, case.series):
+            scan = scans.get(id(series))
+            level = finite(scan.level) if scan else None
+            steps = [
+                _step(series, each.start, each.detected, each.before, each.after)
+                for each in (scan.changes if scan else ())
+            ]
             own = tuple(alarms.get(id(series), ()))
             ids = {incident.id for incident, _ in own}
             fits = tuple(ack for ack in acks if ack.what in ids or ack.fits(series.name))
-            members.append(Known(series, scans.get(id(series)), own, fits))
+            needed = scan.needed if scan else 0
+            members.append(Known(series, level, steps, needed, own, fits))
         if members:
             found.append((case, members))
     found.sort(key=lambda entry: (*_place(entry[0]), entry[0].subject, *map(str, entry[0].key)))

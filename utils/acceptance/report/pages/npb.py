@@ -9,7 +9,6 @@ prints of the same configuration (Kandadai et al. 2009, Tables 7 and 8).
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from acceptance.core.text import plural
 from acceptance.core.words import model_of
@@ -34,12 +33,8 @@ Program = str
 PROGRAMS = Axis("Program.class.processes", scale="category")
 
 
-class Bars(NamedTuple):
-    """A configuration by its name: a partition, an MPI and how ranks stand, with its results."""
-
-    name: str
-    partition: str
-    programs: dict[Program, Sweep]
+#: What is compared: a partition, an MPI and how ranks stand, by its name, with its results.
+Bars = Mapping[str, Mapping[Program, Sweep]]
 
 
 def _draw(source: Source, found: Sequence[Results]) -> Drawn:
@@ -50,7 +45,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
     plots = [_normalised(source, bars, several=several)] if len(bars) > 1 else []
     if not several:
         plots.append(_before(source, bars) or _speeds(source, bars))
-    count = len({name for each in bars for name in each.programs})
+    count = len({name for programs in bars.values() for name in programs})
     text = (
         f"{plural(count, 'program')} of NPB in {plural(len(bars), 'configuration')}: the newest "
         "result of each."
@@ -61,7 +56,7 @@ def _draw(source: Source, found: Sequence[Results]) -> Drawn:
 pages = Kind("npb", "NPB", "NPB on {}", _draw, lambda case: case.suite == "npb").pages
 
 
-def _bars(found: Iterable[Results]) -> list[Bars]:
+def _bars(found: Iterable[Results]) -> Bars:
     """Return all configurations; the first one is what others are normalised to.
 
     Slower fabrics come first, then cyclic ranks, and those that use the memory inside a node.
@@ -81,8 +76,7 @@ def _bars(found: Iterable[Results]) -> list[Bars]:
         | {key: sweep.keys[key] for key in _TOLD if key in sweep.keys}
         for sweep in first
     ]
-    named = zip(names(told, ("partition", "environment")), told, listed, strict=True)
-    return [Bars(name, one["partition"], programs) for name, one, programs in named]
+    return dict(zip(names(told, ("partition", "environment")), listed, strict=True))
 
 
 def program(name: str, keys: Mapping[str, str]) -> Program:
@@ -91,21 +85,21 @@ def program(name: str, keys: Mapping[str, str]) -> Program:
 
 
 def _traces(
-    source: Source, bars: Iterable[Bars], value_of: Callable[[Program, Sweep], float | None]
+    source: Source, bars: Bars, value_of: Callable[[Program, Sweep], float | None]
 ) -> list[Trace]:
     """Return the bars of each configuration that has a program with a value."""
     made = []
-    for each in bars:
+    for label, programs in bars.items():
         samples = [
             Sample(name, value, f"{number_text(sweep.values[None].value)} {sweep.unit}, "
                    f"{sweep.note(None)}", sweep.link(source))
-            for name, sweep in each.programs.items()
+            for name, sweep in programs.items()
             if (value := value_of(name, sweep)) is not None
         ]  # fmt: skip
-        simulated = any(sweep.simulated for sweep in each.programs.values())
+        simulated = any(sweep.simulated for sweep in programs.values())
         if samples:
-            made.append(Trace(each.name, samples, form="bar", simulated=simulated,
-                                 group=each.name))  # fmt: skip
+            made.append(Trace(label, samples, form="bar", simulated=simulated,
+                                 group=label))  # fmt: skip
     return made
 
 
@@ -115,9 +109,9 @@ def _over(sweep: Sweep, other: float) -> float:
     return own / other if sweep.stem == COMMUNICATION.stem else other / own
 
 
-def _normalised(source: Source, bars: Sequence[Bars], *, several: bool) -> Plot:
+def _normalised(source: Source, bars: Bars, *, several: bool) -> Plot:
     """Return times over those of the first configuration: below 1 is faster."""
-    base, reference = bars[0].name, bars[0].programs
+    base, reference = next(iter(bars.items()))
 
     def over_base(name: Program, sweep: Sweep) -> float | None:
         base = reference.get(name)
@@ -130,7 +124,7 @@ def _normalised(source: Source, bars: Sequence[Bars], *, several: bool) -> Plot:
     if best:
         seen = f"The least is {number_text(min(best)[0])} ({min(best)[1]}, {min(best)[2]})."
     printed = _published(source, bars, {str(name) for _, name, _ in best}) if several else []
-    left_out = {name for each in bars for name in each.programs} - {*reference}
+    left_out = {name for programs in bars.values() for name in programs} - {*reference}
     computes = next(iter(reference.values())).stem != COMMUNICATION.stem
     made_of = ", made of Mop/s," if computes else " of communication"
     said = [
@@ -146,9 +140,10 @@ def _normalised(source: Source, bars: Sequence[Bars], *, several: bool) -> Plot:
     )  # fmt: skip
 
 
-def _published(source: Source, bars: Sequence[Bars], drawn: set[Program]) -> list[Trace]:
+def _published(source: Source, bars: Bars, drawn: set[Program]) -> list[Trace]:
     """Return what papers print of these partitions, over what they print of the first one."""
-    system = model_of(next(iter(bars[0].programs.values())).place.system)
+    first = [next(iter(programs.values())).place for programs in bars.values()]
+    system = model_of(first[0].system)
     times: dict[str, dict[Program, tuple[float, str]]] = {}
     for row in source.library.values if source.library else ():
         name = row.benchmark.removeprefix("npb.")
@@ -156,9 +151,9 @@ def _published(source: Source, bars: Sequence[Bars], drawn: set[Program]) -> lis
         if own and row.metric == "time" and row.relation == "=":
             one = program(name, row.parameters)
             times.setdefault(row.partition, {})[one] = row.value, row.citation
-    under = times.get(bars[0].partition, {})
+    under = times.get(first[0].partition, {})
     made = []
-    for partition in dict.fromkeys(each.partition for each in bars):
+    for partition in dict.fromkeys(place.partition for place in first):
         samples = [
             Sample(name, value / under[name][0], f"{value:g} s, {citation}")
             for name, (value, citation) in times.get(partition, {}).items()
@@ -170,7 +165,7 @@ def _published(source: Source, bars: Sequence[Bars], drawn: set[Program]) -> lis
     return made
 
 
-def _before(source: Source, bars: Iterable[Bars]) -> Plot | None:
+def _before(source: Source, bars: Bars) -> Plot | None:
     """Return times over the middle of earlier sessions; None: no program has two of them."""
 
     def over_middle(_: Program, sweep: Sweep) -> float | None:
@@ -190,10 +185,10 @@ def _before(source: Source, bars: Iterable[Bars]) -> Plot | None:
     ) if traces else None  # fmt: skip
 
 
-def _speeds(source: Source, bars: Sequence[Bars]) -> Plot:
+def _speeds(source: Source, bars: Bars) -> Plot:
     traces = _traces(source, bars, lambda _, sweep: sweep.values[None].value)
     count = sum(len(trace.x) for trace in traces)
-    unit = next(iter(bars[0].programs.values())).unit
+    unit = next(iter(next(iter(bars.values())).values())).unit
     what = "Time of communication" if unit == COMMUNICATION.unit else "Speed"
     return Plot(
         "npb-speed", what, f"{plural(count, 'result')}; nothing is there yet to compare them with.",

@@ -85,9 +85,8 @@ class Standing(NamedTuple):
 def page(source: Source, empty: Iterable[Page]) -> Page:
     """Return the first page; it is made last, and tells what other pages could not read."""
     newest = source.runs[0] if source.runs else None
-    current, chosen = source.current, source.selection
-    verdict = newest.verdict if newest else None
-    if current is not None and not chosen.sessions and chosen.system in (None, current.system):
+    current, verdict = source.current, newest.verdict if newest else None
+    if current is not None and not source.chosen and source.system in (None, current.system):
         verdict = current
     run = next((each for each in source.runs if each.verdict is verdict), None)
     # The run before the newest one that measured the same things.
@@ -120,7 +119,7 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
         "empty": empty,
         "changes": _changes(newest, before),
         "before": before,
-        "protocols": {each.data.get("campaign") for each in source.protocols},
+        "protocols": {data.get("campaign") for _, data, _ in source.protocols},
         "versions": sorted(software(ran.case for ran in newest.cases).items()) if newest else (),
         "shown": SHOWN,
     }  # fmt: skip
@@ -138,8 +137,7 @@ def _known(source: Source, verdict: Verdict | None, before: Run | None) -> list[
     if verdict is not None and source.is_own:
         given = (*verdict.alerts, *verdict.acknowledged)
         found = {each.id: Known(each) for each in given} | found
-    system = source.selection.system
-    own = [each for each in found.values() if system in (None, each.alert.finding.system)]
+    own = [each for each in found.values() if source.system in (None, each.alert.finding.system)]
     return sorted(
         own, key=lambda each: (each.alert.acknowledged is not None, each.alert.finding.since)
     )
@@ -203,7 +201,7 @@ def _sentence(verdict: Verdict | None, wrong: Sequence[Finding]) -> str:
         (away, "node", "up"), (len(verdict.files_not_run), "check file", "run")) if number
     ]  # fmt: skip
     but = f"; but see: {', '.join(beside)}" if beside else ""
-    if told(verdict).look != "good":
+    if told(verdict)[1] != "good":
         return f"Nothing to sign: nothing could judge what was measured{but}."
     return f"Nothing that was judged is wrong{but}."
 

@@ -1,7 +1,9 @@
 """The protocol of an acceptance as a page to print and sign, made of its stored data alone."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -10,7 +12,7 @@ from acceptance.core.words import NO_EVIDENCE, SIMULATED, is_simulated, model_of
 from acceptance.ledger import Case
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
-from acceptance.report.source import Protocol, Source
+from acceptance.report.source import Source
 from acceptance.verdict import metric_verdict, misses, node_lines, written_nodes
 
 #: Outcome -> its style, where it is not open.
@@ -19,25 +21,23 @@ LOOKS = {ACCEPTED: "good", REJECTED: "bad"}
 
 def pages(source: Source) -> list[Page]:
     """Return a page for each acceptance, the newest first, or one that says that there is none."""
-    system = source.selection.system
     made = []
-    for each in source.protocols:
+    for path, data, differences in source.protocols:
         try:
-            if system in (None, each.data["system"]):
-                made.append(_page(each))
+            if source.system in (None, data["system"]):
+                made.append(_page(path, data, differences))
         except (KeyError, TypeError, ValueError, AttributeError) as err:
-            source.note(f"{each.path}: is no protocol that this release knows: {err!r}")
+            source.note(f"{path}: is no protocol that this release knows: {err!r}")
     if made:
         return made
     named = addresses.page("protocol", "none"), "Protocols", "no_protocol.html.j2", "Protocols"
-    return [Page(*named, {"system": system}, empty=True)]
+    return [Page(*named, {"system": source.system}, empty=True)]
 
 
-def _page(protocol: Protocol) -> Page:
-    data = protocol.data
+def _page(path: Path, data: Mapping[str, Any], differences: Sequence[str]) -> Page:
     simulated = bool(data.get(SIMULATED)) or is_simulated(data["system"])
     # What does not agree with itself is no protocol of anything: nobody is to sign it.
-    look = "bad" if protocol.differences else "open" if simulated else LOOKS.get(data["outcome"])
+    look = "bad" if differences else "open" if simulated else LOOKS.get(data["outcome"])
     context = {
         "data": data,
         "measured": [
@@ -45,7 +45,8 @@ def _page(protocol: Protocol) -> Page:
             for case in msgspec.convert(data["measured"], list[Case])
         ],
         "misses": misses,
-        "protocol": protocol,
+        "differences": differences,
+        "path": path,
         "simulated": simulated,
         "no_evidence": NO_EVIDENCE.format(model_of(data["system"])),
         "look": look or "open",
@@ -60,7 +61,7 @@ def _page(protocol: Protocol) -> Page:
         "protocol.html.j2",
         "Protocols",
         context,
-        files={addresses.of_protocol(data["campaign"]): protocol.path.read_text(encoding="utf-8")},
+        files={addresses.of_protocol(data["campaign"]): path.read_text(encoding="utf-8")},
         simulated=simulated,
     )
 

@@ -1,20 +1,17 @@
 """A page for each session: every number, what judged it, and where it is from."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 from msgspec import structs
 
 from acceptance.core.text import read_bounded
 from acceptance.ledger import Case, Metric, Session, campaign_of
-from acceptance.references import Reference
 from acceptance.report import addresses
 from acceptance.report.pages.references import cited
 from acceptance.report.plot_model import Page, csv_text
-from acceptance.report.runs import SOFTWARE, Outcome, Run, bounds, outcome, told
+from acceptance.report.runs import Ran, Run, bounds, told
 from acceptance.report.source import Source
 from acceptance.verdict import Verdict
 
@@ -26,80 +23,47 @@ _FIELDS = (
 )  # fmt: skip
 
 
-class ShownCase(NamedTuple):
-    """A case with its number in the session, and its output where that was copied.
+def copied(
+    var: Path, files: dict[str, str], session: str, number: int, case: Case
+) -> tuple[str, str]:
+    """Add the output of a case to files, as long as there is room; return its address, or why not.
 
-    `metrics` are with the row of references that judged each.
+    A database of somebody else may name any file: only those in `var/` are read.
     """
-
-    number: int
-    case: Case
-    metrics: tuple[tuple[Metric, Reference | None], ...]
-    output: str
-    why_no_output: str
-
-    @property
-    def outcome(self) -> Outcome:
-        """Return what became of this execution."""
-        return outcome([self.case])
-
-    @property
-    def software(self) -> dict[str, str]:
-        """Return what it was measured with, what names software first."""
-        known = self.case.provenance
-        return {key: known[key] for key in (*SOFTWARE, *known) if key in known}
-
-
-@dataclass
-class Outputs:
-    """Outputs of cases, copied into the site as long as there is room."""
-
-    var: Path
-    files: dict[str, str] = field(default_factory=dict)
-    bytes: int = 0
-
-    def copied(self, session: str, number: int, case: Case) -> tuple[str, str]:
-        """Return the address of a case's output, or why it has none.
-
-        A database of somebody else may name any file: only those in `var/` are read.
-        """
-        if not (case.folder and case.output):
-            return "", "nothing was stored of where its output is"
-        path = Path(case.folder) / case.output
-        if self.var.resolve() not in path.resolve().parents:
-            return "", "it is not in var/ of this report"
-        if self.bytes > ALL:
-            return "", "this report has no room for more outputs"
-        try:
-            text, cut = read_bounded(path, BEGIN, END)
-        except OSError as err:
-            return "", f"it cannot be read: {err.strerror}"
-        address = addresses.output(session, number)
-        self.files[address] = (f"[{cut}; the whole file is {path}]\n" if cut else "") + text
-        self.bytes += len(text)
-        return address, ""
+    if not (case.folder and case.output):
+        return "", "nothing was stored of where its output is"
+    path = Path(case.folder) / case.output
+    if var.resolve() not in path.resolve().parents:
+        return "", "it is not in var/ of this report"
+    if sum(map(len, files.values())) > ALL:
+        return "", "this report has no room for more outputs"
+    try:
+        text, cut = read_bounded(path, BEGIN, END)
+    except OSError as err:
+        return "", f"it cannot be read: {err.strerror}"
+    address = addresses.output(session, number)
+    files[address] = (f"[{cut}; the whole file is {path}]\n" if cut else "") + text
+    return address, ""
 
 
 def pages(source: Source) -> list[Page]:
     """Return the list of sessions, and a page for each."""
-    outputs = Outputs(source.workspace.var)
+    outputs: dict[str, str] = {}
     verdicts = {each.uuid: run.verdict for run in source.runs for each in run.sessions}
     rows = [(Run((each,)), verdicts[each.uuid]) for each in source.sessions]
     made = [_page(source, run, verdict, outputs) for run, verdict in rows]
     context = {"rows": rows, "source": source, "campaign_of": campaign_of}
     named = addresses.SESSIONS, "Sessions", "sessions.html.j2", "Sessions"
-    return [Page(*named, context, files=outputs.files), *made]
+    return [Page(*named, context, files=outputs), *made]
 
 
-def _page(source: Source, run: Run, verdict: Verdict | None, outputs: Outputs) -> Page:
+def _page(source: Source, run: Run, verdict: Verdict | None, outputs: dict[str, str]) -> Page:
     session, rows = run.sessions[0], cited(source)
+    var = source.workspace.var
     cases = [
-        ShownCase(
-            number, case, tuple((each, rows.get(id(each))) for each in case.metrics),
-            *outputs.copied(session.uuid, number, case),
-        )
+        (Ran(session, number, (case,)), *copied(var, outputs, session.uuid, number, case))
         for number, case in enumerate(session.cases)
-    ]  # fmt: skip
+    ]
     files = {
         addresses.of_session(session.uuid, "csv"): csv_text(_rows(session.cases)),
         addresses.of_session(session.uuid, "json"): _json(session, verdict),
@@ -109,6 +73,7 @@ def _page(source: Source, run: Run, verdict: Verdict | None, outputs: Outputs) -
         "session": session,
         "run": run,
         "cases": cases,
+        "row_of": lambda metric: rows.get(id(metric)),
         "verdict": verdict,
         "metrics": [each for case in session.cases for each in case.metrics],
         "simulated": simulated,
@@ -151,7 +116,7 @@ def _json(session: Session, verdict: Verdict | None) -> str:
         }
         for case in session.cases
     ]
-    data = {**structs.asdict(session), "verdict": told(verdict).word, "cases": cases}
+    data = {**structs.asdict(session), "verdict": told(verdict)[0], "cases": cases}
     return msgspec.json.encode(data, enc_hook=str).decode() + "\n"
 
 
