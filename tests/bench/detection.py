@@ -394,7 +394,7 @@ def slow(common: Floats, rng: np.random.Generator, size: Floats | float = 0.0) -
     off = common_mode.deviations(np.log(samples), before, np.zeros(samples.shape[1], np.intp))
     nights, cases = (part.ravel() for part in np.indices(samples.shape))
     levels = common_mode.levels(nights, cases, np.column_stack([part.ravel() for part in off]))
-    return [one.night for one in common_mode.outstanding(levels)]
+    return [*common_mode.outstanding(levels)]
 
 
 #: Sets of nodes that take turns, and the standard deviation of what they differ by.

@@ -7,7 +7,7 @@ from acceptance.core.kinds import STEADY
 from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.common_mode import deviations, levels, outstanding, unusual
 from acceptance.detection.constants import NIGHT_CASES, NIGHT_WINDOW
-from acceptance.detection.spells import begin, in_a_row, spells, within
+from acceptance.detection.state import begin, in_a_row, spells, within
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history import Nights, PastSession, night
 from acceptance.regressions.incidents import group
@@ -231,28 +231,29 @@ def test_a_small_change_is_known_less_exactly():
 
 def test_a_change_that_lasts_is_one_spell():
     (spell,) = spells(level_shift(0.1), change(), 0.01, None)
-    assert (spell.start, spell.decided, spell.end) == (30, 35, None)
+    assert spell == (30, 35, None)
 
 
 def test_a_change_that_goes_back_is_over_after_some_samples():
     values = level_shift(0.1)
     values[50:] /= 1.1
     (spell,) = spells(values, change(), 0.01, None)
-    assert (spell.start, spell.end) == (30, 50 + in_a_row(change(), 0.01) - 1)
+    start, _, end = spell
+    assert (start, end) == (30, 50 + in_a_row(change(), 0.01) - 1)
 
 
 def test_one_good_sample_ends_nothing():
     values = level_shift(0.1)
     values[45] /= 1.1
-    assert spells(values, change(), 0.01, None)[0].end is None
+    assert spells(values, change(), 0.01, None) == [(30, 35, None)]
 
 
 def test_what_becomes_worse_again_is_another_spell():
     values = level_shift(0.1)
     values[45:50] /= 1.1
     first, second = spells(values, change(), 0.01, None)
-    assert first.end == 46
-    assert (second.start, second.decided, second.end) == (50, 51, None)
+    assert first[2] == 46
+    assert second == (50, 51, None)
 
 
 def test_a_change_within_the_noise_needs_more_samples_to_be_over():
@@ -261,7 +262,7 @@ def test_a_change_within_the_noise_needs_more_samples_to_be_over():
 
 
 def test_what_the_detector_saw_end_is_over():
-    assert spells(level_shift(0.1), change(), 0.01, undone=55)[-1].end == 55
+    assert spells(level_shift(0.1), change(), 0.01, undone=55)[-1][2] == 55
 
 
 def machine(count=30, cases=10, slow=(), size=0.05, together=0.0, seed=1):
@@ -284,7 +285,7 @@ def slow_nights(samples):
     """Return the nights that stand out, (nights, cases)."""
     nights, cases = (part.ravel() for part in np.indices(samples.shape))
     off = np.column_stack([part.ravel() for part in lying_off(samples)])
-    return [one.night for one in outstanding(levels(nights, cases, off))]
+    return [*outstanding(levels(nights, cases, off))]
 
 
 def test_nights_that_stand_out():

@@ -7,7 +7,6 @@ from acceptance.detection import (
     evidence,
     families,
     node_sets,
-    spells,
     state,
 )
 from acceptance.detection.changepoint import Scan

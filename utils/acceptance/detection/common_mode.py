@@ -9,7 +9,6 @@ before it, which show how far all cases usually move together, and how heavy the
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -33,13 +32,6 @@ from acceptance.detection.constants import (
 )
 
 Floats = NDArray[np.float64]
-
-
-class Night(NamedTuple):
-    """A night on which the machine was slow; `confidence` in 0..1."""
-
-    night: int
-    confidence: float
 
 
 def deviations(values: Floats, before: Floats, counts: NDArray[np.intp]) -> tuple[Floats, Floats]:
@@ -109,9 +101,12 @@ class _Groups:
         return np.asarray(table[np.arange(len(table)), at], np.float64)
 
 
-def outstanding(levels: Floats) -> list[Night]:
-    """Return the nights on which a partition was slow: only the nights before one decide on it."""
-    found: list[Night] = []
+def outstanding(levels: Floats) -> dict[int, float]:
+    """Return the nights on which a partition was slow, and how sure that is (0..1) of each.
+
+    Only the nights before one decide on it.
+    """
+    found: dict[int, float] = {}
     calm: list[float] = []
     # Each spell of nights that stood out: the number of its last one, and the worst change.
     spells: list[tuple[int, float]] = []
@@ -129,7 +124,7 @@ def outstanding(levels: Floats) -> list[Night]:
         if chance > risk:
             calm.append(change)
             continue
-        found.append(Night(int(night), round(min(1 - chance, 0.9999), 4)))
+        found[int(night)] = round(min(1 - chance, 0.9999), 4)
         if goes_on:
             spells[-1] = (number, max(change, spells[-1][1]))
         else:

@@ -144,7 +144,7 @@ SET_PAST = 240
 #: give a standard deviation within a third; and those that are worked on at once. [chosen]
 SET_FEWEST, SETS_AT_ONCE = 10, 2000
 
-# ---- From when to when (spells.py)
+# ---- From when to when (state.py)
 
 #: How likely noise alone may end a spell, or begin one again; and the fewest samples that do.
 #: [chosen] one in 10,000 nights; one sample is no spell.

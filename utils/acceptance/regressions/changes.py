@@ -41,8 +41,7 @@ from acceptance.detection.constants import (
     VANISHED_FORGOTTEN,
 )
 from acceptance.detection.node_sets import comparable
-from acceptance.detection.spells import spells, undone_by, within
-from acceptance.detection.state import LevelChange
+from acceptance.detection.state import LevelChange, spells, undone_by, within
 from acceptance.ledger import Ints, Samples, node_of_case
 from acceptance.references import Library, Reference
 from acceptance.regressions.history import History, Nights, PastSession, Series
@@ -297,12 +296,12 @@ def slow_nights(
     for partition, members in grouped(series, lambda one: one.partition).items():
         if partition not in progress.kept.nights:
             continue
-        for slow in outstanding(progress.kept.nights[partition].levels):
-            session = nights.first(partition, slow.night)
+        for night, sure in outstanding(progress.kept.nights[partition].levels).items():
+            session = nights.first(partition, night)
             # Of the past nothing but the night counts: it may be where an incident began.
-            newest = slow.night == nights.last(partition)
-            moved = _moved(members, session, slow.confidence, progress) if newest else ()
-            yield SlowNight(partition, slow.night, session, tuple(moved))
+            newest = night == nights.last(partition)
+            moved = _moved(members, session, sure, progress) if newest else ()
+            yield SlowNight(partition, night, session, tuple(moved))
 
 
 def _moved(
@@ -533,14 +532,14 @@ def _changes(
     accepted = undone is None and _accepted(one, change, library)
     evidence = confidence(change.score, progress.watched(sessions[change.detected]))
     last = None if undone is None else undone.detected
-    for spell in spells(values, change, change.spread, last):
-        over = sessions[spell.end] if spell.end is not None else None
+    for start, decided, end in spells(values, change, change.spread, last):
+        over = sessions[end] if end is not None else None
         yield Change(
             one,
             "regression",
-            sessions[spell.start],
-            sessions[spell.decided],
-            float(times[spell.start]),
+            sessions[start],
+            sessions[decided],
+            float(times[start]),
             before=float(change.before),
             after=float(change.after),
             confidence=evidence,
