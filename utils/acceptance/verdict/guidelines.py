@@ -15,7 +15,7 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
     known = {"compared": 0, "violated": 0}
     for session in evidence.sessions:
         try:
-            report, failing = guidelines.judge(evidence.past, session, evidence.site)
+            report, failing = guidelines.judge(evidence.past, session, evidence.site.systems)
         except ExtrasFault as err:
             verdict.fail("guidelines", str(err))
             continue
