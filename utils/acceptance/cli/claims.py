@@ -50,7 +50,13 @@ def run(options: argparse.Namespace) -> int:
     """Compare results with the relations that papers and sites state."""
     past = ledger.of(options.workspace, options.db)
     library = references.load(options.workspace.reference)
-    results = claims.evaluate_database(library, past, options.config_files, options.system, WINDOW)
+    results = claims.evaluate_database(
+        library,
+        past,
+        lambda: configuration.load(options.config_files).systems,
+        options.system,
+        WINDOW,
+    )
     shown = [result for result in results if options.all or result.state in (HOLDS, FAILS)]
     emit(
         options,
@@ -105,7 +111,8 @@ def _guidelines(options: argparse.Namespace) -> int:
     """
     past = ledger.of(options.workspace, options.db)
     session = past.session(past.full_id(options.session) if options.session else None)
-    found, failing = guidelines.judge(past, session, configuration.load(options.config_files))
+    systems = configuration.load(options.config_files).systems
+    found, failing = guidelines.judge(past, session, systems)
     facts = [
         ("session", session.uuid),
         ("findings", f"{len(found.findings)}, of which {len(failing)} fail"),

@@ -6,10 +6,9 @@ system can be evaluated on the results of its model.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any
 
 from msgspec import structs
@@ -24,7 +23,6 @@ from acceptance.relations import pairs
 from acceptance.relations.claim_comparisons import DAY, Evaluation, described
 from acceptance.relations.pairs import Figure, Incomparable
 from acceptance.relations.results import Places, Result, asked_by, gather
-from acceptance.rfm import configuration
 from acceptance.simulation import Beyond, beyond, is_input
 
 #: Days that the two results of a pair may lie apart.
@@ -175,24 +173,20 @@ def _within(run: Run) -> Run:
     return run._replace(metrics=metrics)
 
 
-class UnknownSystem(Fault):
-    """A system that neither references, configuration nor results know."""
-
-
 def evaluate_database(
     library: Library,
     past: Ledger,
-    files: Iterable[Path],
+    configured: Callable[[], Iterable[Mapping[str, Any]]],
     system: str | None,
     window: float,
 ) -> list[ClaimResult]:
     """Evaluate the claims of a library on a ledger.
 
     Of a `system`, those that name it; of a simulated one, those of the system that it models.
-    `files` are ReFrame's configuration files. Claims of a site may name what is in systems.csv, in
-    the configuration, and what results exist of: a partition that an upgrade has replaced is in no
-    configuration any more. Raises UnknownSystem for a system that none of these knows, and the
-    faults of what is read.
+    `configured` returns the systems of the configuration, where they are needed. Claims of a site
+    may name what is in systems.csv, in the configuration, and what results exist of: a partition
+    that an upgrade has replaced is in no configuration any more. Raises Fault for a system that
+    none of these knows, and the faults of what is read.
     """
     simulated = is_simulated(system or "")
     claims = [
@@ -213,7 +207,7 @@ def evaluate_database(
     if _unknown(library.claims, known) or system not in (None, *_systems(known)):
         known |= {
             f"{entry['name']}:{partition['name']}"
-            for entry in configuration.load(files).systems
+            for entry in configured()
             for partition in entry["partitions"]
         }
     for claim, side in _unknown(library.claims, known)[:1]:
@@ -224,7 +218,7 @@ def evaluate_database(
         )
     systems = sorted(_systems(known))
     if system is not None and system not in systems:
-        raise UnknownSystem(f"no system {system!r}; {there_are(system, systems)}")
+        raise Fault(f"no system {system!r}; {there_are(system, systems)}")
     return found
 
 

@@ -3,18 +3,13 @@
 A specialised operation is no slower than others that do its work, for a library could call those:
 `Allgather <= Gather + Bcast`. A larger message is not faster than a smaller one, for that could be
 padded, and 2n bytes cost at most two messages of n. Source: Traeff, Gropp, Thakur,
-"Self-consistent MPI performance guidelines", IEEE TPDS 21(5), 2010. What is compared with what, in
-which sizes, is in `acceptance.relations.guidelines`.
+"Self-consistent MPI performance guidelines", IEEE TPDS 21(5), 2010. What is compared are sweeps:
+times over message sizes of one benchmark at one number of ranks, in one place, of one session.
 
-Noise: the tolerance comes from the measured spread (`acceptance.relations.sweeps`) of all
-times on both sides. A violation at a single size must exceed a larger one, and stand out more than
-single values of the other benchmarks on the same ranks do: on a busy machine, now and then a
-repetition waits. Where three earlier sessions or more compared that size, one of them must have
-found it violated.
-
-Violated guidelines as data and as text (`acceptance.relations.guidelines` finds them).
-
-Which times of a session a guideline compares (`acceptance.relations.guidelines` says why).
+Noise: the tolerance comes from the measured spread of all times on both sides. A violation at a
+single size must exceed a larger one, and stand out more than single values of the other benchmarks
+on the same ranks do: on a busy machine, now and then a repetition waits. Where three earlier
+sessions or more compared that size, one of them must have found it violated.
 
 Sizes: n are the bytes of the whole vector on p ranks, that Bcast sends, Reduce and Allreduce add
 up, Gather and Allgather collect, Scatter and Reduce_scatter spread, and each rank of Alltoall
@@ -33,18 +28,20 @@ OMB count on the right side: what is found is true, and some violations stay uns
 
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
+from statistics import median
+from typing import Any
 
 from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.groups import grouped
+from acceptance.core.robust import MAD_TO_STD
 from acceptance.core.text import bytes_text
-from acceptance.core.words import sized
+from acceptance.core.words import sized, split_metric
 from acceptance.ledger import Entry, Ledger, Session, last_first, reading
 from acceptance.ledger.reading import Run
-from acceptance.relations.sweeps import LEAST_VALUES, Sweep, collect, is_swept, jumps
-from acceptance.rfm import configuration as site
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 
 #: An operation that is no slower than others, one after the other, as the paper writes it.
@@ -69,11 +66,165 @@ DEVIATIONS_SINGLE = 6.0
 FLOOR = 1.10
 #: The same at a single size, and where nothing tells the spread.
 FLOOR_SINGLE = 1.50
+#: Stems of the metrics that are times of an operation.
+TIMES = ("latency", "time")
+#: Keys that say what a single benchmark did, not where and on how many ranks.
+OWN_KEYS = ("pairs", "buffers")
+#: Sizes without which the roughness of a sweep is unknown: three second differences.
+LEAST_SIZES = 5
+#: Values without which the spread of a size is unknown.
+LEAST_VALUES = 3
 #: Earlier sessions that count; with more a machine that has become quiet would stay noisy.
 EARLIER = 20
 
 #: In `extras["guidelines"]` of a partition: whether a finding is shown, or fails the session.
 SHOW, FAIL = GUIDELINES
+
+
+@dataclass(unsafe_hash=True)
+class Sweep:
+    """The times of one benchmark: message size (bytes) -> values of that size, with their units.
+
+    It is equal to the same sweep of another session. `shared` are the keys that say on which ranks
+    it ran; times may be compared of those that differ in no more than benchmark, stem, and keys of
+    their `own`. A value is None where nothing can have measured it. `earlier` are the same sweep in
+    sessions before.
+    """
+
+    suite: str
+    where: str
+    shared: tuple[tuple[str, str], ...]
+    benchmark: str
+    stem: str
+    own: tuple[tuple[str, str], ...]
+    name: str = field(compare=False)
+    version: str = field(compare=False)
+    points: dict[int, list[tuple[float | None, str]]] = field(
+        default_factory=lambda: defaultdict(list), compare=False
+    )
+    earlier: list["Sweep"] = field(default_factory=list, compare=False)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Return all keys of its cases."""
+        return dict(self.shared + self.own)
+
+    @cached_property
+    def times(self) -> dict[int, float]:
+        """Message size (bytes) -> time, of all sizes that can be used, in their order.
+
+        Where a session has a case several times it is the median that counts. A value of another
+        unit, or none, spoils its size, not the sweep.
+        """
+        return {
+            size: median(values)
+            for size, points in sorted(self.points.items())
+            if len(values := self._values(size, points[0][1])) == len(points)
+        }
+
+    def _values(self, size: int, unit: str) -> list[float]:
+        """Return what was measured of a size in a unit."""
+        points = self.points.get(size, ())
+        return [value for value, own in points if value is not None and own == unit]
+
+    def unit(self, size: int) -> str:
+        """Return the unit of a size."""
+        return self.points[size][0][1]
+
+    @cached_property
+    def spreads(self) -> dict[int, float | None]:
+        """Message size (bytes) -> relative standard deviation of one value; None: nothing tells it.
+
+        The largest of: the roughness of the sweep, the spread between earlier sessions, and that
+        between repetitions in this one.
+        """
+        rough, found = roughness(self.times), {}
+        for size in self.times:
+            unit = self.unit(size)
+            before = [median(own) for sweep in self.earlier if (own := sweep._values(size, unit))]
+            known = (rough, deviation(self._values(size, unit)), deviation(before))
+            found[size] = max((each for each in known if each is not None), default=None)
+        return found
+
+
+def is_swept(suite: str) -> bool:
+    """Tell whether the benchmarks of a suite go over message sizes."""
+    return suite in SUITES and SUITES[suite].sweeps
+
+
+def collect(
+    runs: Iterable[Run],
+) -> tuple[dict[Sweep, Sweep], dict[tuple[str, str], dict[str, str]]]:
+    """Return the sweeps of a session; and (suite, place) -> benchmark -> why it has none there.
+
+    Only first runs that passed count: a repetition of a failed case does not undo the failure.
+    """
+    sweeps: dict[Sweep, Sweep] = {}
+    missing: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    known: set[tuple[str, str]] = set()
+    for run in runs:
+        case = run.where, run.name
+        if not run.passed:
+            verb = "failed" if run.result == "fail" else "was not run"
+            missing[run.suite, run.where][run.benchmark] = f"{run.benchmark} {verb}"
+        elif case not in known and is_swept(run.suite):
+            own = tuple((key, run.keys[key]) for key in OWN_KEYS if key in run.keys)
+            keys = tuple(sorted(item for item in run.keys.items() if item[0] not in OWN_KEYS))
+            for metric, unit, value in run.metrics:
+                stem, size = split_metric(metric)
+                # The first row of a table, that of no data, also pays for what comes up only once.
+                if stem in TIMES and size:
+                    sweep = Sweep(
+                        run.suite, run.where, keys, run.benchmark, stem, own, run.name, run.version
+                    )
+                    sweeps.setdefault(sweep, sweep).points[size].append((value, unit))
+        known.add(case)
+    return sweeps, missing
+
+
+def roughness(times: Mapping[int, float]) -> float | None:
+    """Return the relative standard deviation of a single time, from the sweep itself.
+
+    A smooth curve of ln t over log2 of the size has small second differences; those of independent
+    errors of standard deviation s have the standard deviation s * sqrt(6). It is taken from the
+    median of their absolute values, so that a few sizes at which the algorithm changes do not
+    count. None below three of them.
+    """
+    found = [math.log(below * above / time**2) for _, below, time, above in _between(times)]
+    if len(found) < LEAST_SIZES - 2:
+        return None
+    return MAD_TO_STD * median(map(abs, found)) / math.sqrt(6)
+
+
+def jumps(times: Mapping[int, float]) -> dict[int, float]:
+    """Return size -> ln of the factor by which its time is above both of its neighbours' times.
+
+    Only sizes that stand above the larger one of them; a curve that grows has none.
+    """
+    return {
+        size: math.log(time / max(below, above))
+        for size, below, time, above in _between(times)
+        if time > max(below, above)
+    }
+
+
+def _between(times: Mapping[int, float]) -> Iterator[tuple[int, float, float, float]]:
+    """Yield each size that has the half and the double of it beside it, and their three times."""
+    for size, time in times.items():
+        if size % 2 == 0 and size // 2 in times and 2 * size in times:
+            yield size, times[size // 2], time, times[2 * size]
+
+
+def deviation(values: Sequence[float]) -> float | None:
+    """Return the relative standard deviation of values, from the median absolute deviation.
+
+    None below three of them.
+    """
+    if len(values) < LEAST_VALUES:
+        return None
+    logs = [math.log(value) for value in values]
+    middle = median(logs)
+    return MAD_TO_STD * median(abs(value - middle) for value in logs)
 
 
 @dataclass(frozen=True)
@@ -175,59 +326,56 @@ class Violation(_Comparison):
         return ", ".join(words)
 
 
-@dataclass(frozen=True)
-class Report:
-    """What came of the guidelines in one session.
-
-    `compared` counts the comparisons, `single` those among them that exceed the tolerance of a
-    range, but not that of a single size. `skipped` has reason -> how many comparisons it prevented,
-    one where a whole benchmark is missing.
-    """
-
-    findings: tuple[Violation, ...] = ()
-    compared: int = 0
-    single: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
-
-
 def _bound(floor: float, exponent: float) -> float:
     return max(floor, math.exp(exponent))
 
 
-class _Judgement:
-    """What the guidelines say of one session; `earlier` are those of the sessions before.
+@dataclass
+class Report:
+    """What came of the guidelines in one session; `earlier` are those of the sessions before.
 
-    `violated` has id of a guideline in a place -> size -> whether it was violated there.
+    `compared` counts the comparisons, `single` those among them that exceed the tolerance of a
+    range, but not that of a single size. `skipped` has reason -> how many comparisons it prevented,
+    one where a whole benchmark is missing. `violated`, no part of the data, has id of a guideline
+    in a place -> size -> whether it was violated there.
     """
 
-    def __init__(self, runs: Sequence[Run], earlier: Sequence["_Judgement"] = ()) -> None:
+    runs: InitVar[Sequence[Run]] = ()
+    earlier: InitVar[Sequence["Report"]] = ()
+    findings: list[Violation] = field(default_factory=list)
+    compared: int = 0
+    single: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self, runs: Sequence[Run], earlier: Sequence["Report"]) -> None:
+        """Judge the sweeps of the runs, those on the same ranks together."""
         self.session = runs[0].session if runs else ""
         self.sweeps, self.missing = collect(runs)
-        self.earlier = earlier
-        self.compared = self.single = 0
-        self.skipped: Counter[str] = Counter()
-        self.findings: list[Violation] = []
+        self.before = earlier
         self.violated: dict[str, dict[int, bool]] = {}
-        for key, sweep in self.sweeps.items():
-            sweep.earlier = [past.sweeps[key] for past in earlier if key in past.sweeps]
-        for around in grouped(self.sweeps.values(), lambda sweep: sweep.key[:3]).values():
+        for sweep in self.sweeps.values():
+            sweep.earlier = [past.sweeps[sweep] for past in earlier if sweep in past.sweeps]
+        same_ranks = grouped(self.sweeps, lambda sweep: (sweep.suite, sweep.where, sweep.shared))
+        for around in same_ranks.values():
             self._judge(around)
+
+    def _skip(self, reason: str) -> None:
+        self.skipped[reason] = self.skipped.get(reason, 0) + 1
 
     def _judge(self, sweeps: Sequence[Sweep]) -> None:
         """Compare what each guideline says of the benchmarks on some ranks in one place."""
-        suite, where, shared, *_ = sweeps[0].key
-        np = dict(shared).get("np", "")
+        suite, where, np = sweeps[0].suite, sweeps[0].where, sweeps[0].keys.get("np", "")
         if not np.isdecimal() or int(np) < 1:
-            self.skipped["a case does not say on how many ranks it ran"] += 1
+            self._skip("a case does not say on how many ranks it ran")
             return
         for sweep in sweeps:
-            program = sweep.key.benchmark.partition(".")[2]
+            program = sweep.benchmark.partition(".")[2]
             text = f"{program}: a message costs more than a larger one"
             self._conclude(text, f"{program}:monotony", [sweep], self._padded(sweep), sweeps)
             text = f"{program}: 2n bytes cost more than two messages of n bytes"
             self._conclude(text, f"{program}:split", [sweep], self._halved(sweep, int(np)), sweeps)
         # Benchmarks with keys of their own are no collectives.
-        by_name = {sweep.key.benchmark: sweep for sweep in sweeps if not sweep.key.own}
+        by_name = {sweep.benchmark: sweep for sweep in sweeps if not sweep.own}
         for rule in _RULES:
             names = [SUITES[suite].performing(word) for word in re.findall(r"\w+", rule)]
             missing = [name for name in names if name not in by_name]
@@ -237,11 +385,11 @@ class _Judgement:
                 self._conclude(text, rule, own, self._composed(rule, own, int(np)), sweeps)
             elif len(missing) < len(names):
                 known = self.missing.get((suite, where), {})
-                self.skipped[known.get(missing[0], f"{missing[0]} was not measured")] += 1
+                self._skip(known.get(missing[0], f"{missing[0]} was not measured"))
 
     def _composed(self, rule: str, sweeps: Sequence[Sweep], np: int) -> Iterator[_Comparison]:
         """Compare the first sweep with the sum of the other ones, at each n of the first one."""
-        rows = [find(sweep.key.benchmark) for sweep in sweeps]
+        rows = [find(sweep.benchmark) for sweep in sweeps]
         parts = [
             np if row.is_part(sweep.version) else 1 for row, sweep in zip(rows, sweeps, strict=True)
         ]
@@ -252,7 +400,7 @@ class _Judgement:
         for size in sweeps[0].points:
             n = size * parts[0]
             if n % np or n // np < least:
-                self.skipped["the part of a rank, n/p, is no whole element"] += 1
+                self._skip("the part of a rank, n/p, is no whole element")
                 continue
             sizes = [n // part for part in parts]
             yield from self._compare(n, list(zip(sweeps, sizes, times, strict=True)))
@@ -269,7 +417,7 @@ class _Judgement:
 
     def _halved(self, sweep: Sweep, np: int) -> Iterator[_Comparison]:
         """Compare each size of a sweep with twice the half of it."""
-        wait = _averages(sweep) and find(sweep.key.benchmark).rooted
+        wait = _averages(sweep) and find(sweep.benchmark).rooted
         times = np + 1 if wait else 2
         for size in sweep.points:
             if size % 2 == 0 and size // 2 in sweep.points:
@@ -282,17 +430,17 @@ class _Judgement:
         """
         for sweep, size, _ in sides:
             if size not in sweep.points:
-                self.skipped["a sweep does not have the size"] += 1
+                self._skip("a sweep does not have the size")
                 return
             if size not in sweep.times:
-                self.skipped[f"{sweep.key.benchmark} has a value that is no measurement"] += 1
+                self._skip(f"{sweep.benchmark} has a value that is no measurement")
                 return
         units = {sweep.unit(size) for sweep, size, _ in sides}
         if len(units) > 1:
-            self.skipped[f"different units: {', '.join(sorted(units))}"] += 1
+            self._skip(f"different units: {', '.join(sorted(units))}")
             return
         left, *right = (
-            _Term(sweep.key.benchmark, sized(sweep.key.stem, size), size, sweep.times[size], times)
+            _Term(sweep.benchmark, sized(sweep.stem, size), size, sweep.times[size], times)
             for sweep, size, times in sides
         )
         self.compared += 1
@@ -313,9 +461,9 @@ class _Judgement:
 
         `sweeps` are those of its terms, the left one first, `around` all on the same ranks.
         """
-        key = sweeps[0].key
-        parameters = ";".join(f"{name}={value}" for name, value in sorted(key.keys.items()))
-        what = f"{key.where}/{key.suite}.{slug.replace(' ', '')}/{parameters}"
+        first = sweeps[0]
+        parameters = ";".join(f"{name}={value}" for name, value in sorted(first.keys.items()))
+        what = f"{first.where}/{first.suite}.{slug.replace(' ', '')}/{parameters}"
         compared = sorted(comparisons, key=lambda comparison: comparison.size)
         self.violated[what] = {each.size: each.factor > each.tolerance for each in compared}
         number = 0
@@ -323,12 +471,12 @@ class _Judgement:
             worst = max(run, key=lambda comparison: comparison.factor)
             before = [
                 past.violated[what][worst.size]
-                for past in self.earlier
+                for past in self.before
                 if worst.size in past.violated.get(what, ())
             ]
             bound = worst.tolerance
             if len(run) == 1:
-                jump = _jump(around, sweeps[0], worst.left.message_size)
+                jump = _jump(around, first, worst.left.message_size)
                 spread = worst.spread or 0.0
                 bound = _bound(FLOOR_SINGLE, max(DEVIATIONS_SINGLE * spread, jump))
                 if worst.factor <= bound or (len(before) >= LEAST_VALUES and not any(before)):
@@ -340,9 +488,9 @@ class _Judgement:
                     **{**vars(worst), "tolerance": bound},
                     id=what + (f"#{number}" if number > 1 else ""),
                     guideline=text,
-                    suite=key.suite,
-                    where=key.where,
-                    keys=key.keys,
+                    suite=first.suite,
+                    where=first.where,
+                    keys=first.keys,
                     cases=tuple(sweep.name for sweep in sweeps),
                     sizes=tuple(comparison.size for comparison in run),
                     session=self.session,
@@ -354,7 +502,7 @@ class _Judgement:
 
 def _averages(sweep: Sweep) -> bool:
     """Tell whether the times of a sweep are the average of the ranks."""
-    return SUITES[sweep.key.suite].averages
+    return SUITES[sweep.suite].averages
 
 
 def _combined(spreads: Sequence[float | None], right: Sequence[_Term]) -> float | None:
@@ -403,8 +551,7 @@ def evaluate(runs: Sequence[Run], earlier_sessions: Iterable[Sequence[Run]] = ()
     The runs of `earlier_sessions`, of any number, tell how far values differ between sessions, and
     which violations were there before.
     """
-    found = _Judgement(runs, [_Judgement(before) for before in earlier_sessions])
-    return Report(tuple(found.findings), found.compared, found.single, dict(found.skipped))
+    return Report(runs, [Report(before) for before in earlier_sessions])
 
 
 def earlier(ledger: Ledger, session: Session) -> list[Entry]:
@@ -417,16 +564,16 @@ def earlier(ledger: Ledger, session: Session) -> list[Entry]:
 
 
 def judge(
-    ledger: Ledger, session: Session, configuration: site.Site
+    ledger: Ledger, session: Session, systems: Iterable[Mapping[str, Any]]
 ) -> tuple[Report, tuple[Violation, ...]]:
     """Return what came of the guidelines, and those findings whose partition has them fail.
 
-    Raises ExtrasFault when a partition states what cannot be, anything else than SHOW or FAIL say,
-    and ResultsFault when the ledger cannot be read.
+    `systems` are those of the configuration. Raises ExtrasFault when a partition states what cannot
+    be, anything else than SHOW or FAIL say, and ResultsFault when the ledger cannot be read.
     """
     asked = {}
     measured = {case.system for case in session.cases}
-    for system in (system for system in configuration.systems if system["name"] in measured):
+    for system in (system for system in systems if system["name"] in measured):
         for partition in system["partitions"]:
             name = f"{system['name']}:{partition['name']}"
             asked[name] = PartitionExtras.read(partition.get("extras", {}), name).guidelines

@@ -177,7 +177,7 @@ def conclude(
                 sessions.append(session_of_step)
             site, nodes = _site(config_files, verdict, sessions, run)
             evidence = Evidence(
-                workspace, past, sessions, newest, site, nodes, verdict.system, config_files,
+                workspace, past, sessions, newest, site, nodes, verdict.system,
                 foreign=not (database is None or workspace.keeps(database)),
                 whole=database is not None and session is None,
             )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace
@@ -50,7 +49,6 @@ class Evidence:
     site: Site | None
     nodes: Nodes
     system: str
-    config_files: Sequence[Path] = ()
     foreign: bool = False
     whole: bool = False
 

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 
 from acceptance import ledger, references
 from acceptance.alerts import Alert
+from acceptance.core.errors import Fault
 from acceptance.core.extras import ExtrasFault
 from acceptance.core.findings import Finding
 from acceptance.core.kinds import MAJOR
 from acceptance.core.text import plural
 from acceptance.core.words import is_measured, split_metric
 from acceptance.fabric.link_check import STANDING
-from acceptance.ledger import Case, Ledger, Metric, ResultsFault, Session
+from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.regressions import judge as regressions
 from acceptance.relations import claims, guidelines
@@ -122,7 +123,7 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
     known = {"compared": 0, "violated": 0}
     for session in evidence.sessions:
         try:
-            report, failing = guidelines.judge(evidence.past, session, evidence.site)
+            report, failing = guidelines.judge(evidence.past, session, evidence.site.systems)
         except ExtrasFault as err:
             verdict.fail("guidelines", str(err))
             continue
@@ -214,13 +215,13 @@ def state_claims(verdict: Verdict, evidence: Evidence) -> None:
     """
     if verdict.sort != ACCEPT:
         return
-    files, system = evidence.config_files, evidence.system
+    systems = evidence.site.systems if evidence.site else []
     try:
         library = references.load(evidence.workspace.reference)
-        found = claims.evaluate_database(library, evidence.past, files, system, claims.WINDOW)
-    except claims.UnknownSystem:
-        return
-    except (ReferenceFault, ResultsFault) as err:
+        found = claims.evaluate_database(
+            library, evidence.past, lambda: systems, evidence.system, claims.WINDOW
+        )
+    except Fault as err:
         verdict.claims = [{"state": "not measured", "reason": str(err), "expected": True}]
         return
     verdict.claims = [
