@@ -4,34 +4,39 @@ from datetime import datetime, timedelta, timezone
 
 from msgspec.structs import replace
 
-from acceptance.alerts import notify, targets
-from acceptance.alerts.alert import Alert
+from acceptance.alerts import Alert, notify, targets
+from acceptance.core.findings import Finding
 
 NOW = datetime(2026, 11, 21, 6, 0, tzinfo=timezone.utc)
 DAY = timedelta(days=1)
 
-ALERT = Alert(
-    id="3fa2c1",
-    kind="regression",
-    system="local",
-    partition="default",
-    environ="wheels",
-    check="ImbMpi1 PingPong",
-    metric="latency_8",
-    unit="us",
-    direction="lower",
-    before=1.21,
-    after=1.62,
-    change=1.62 / 1.21 - 1,
+FINDING = Finding(
+    "regression",
+    "1.21 -> 1.62 us, 33.9 % worse since 2026-11-18 (with 14 related metrics; all of node17)",
+    fails=True,
+    device="ImbMpi1 PingPong",
+    what="latency_8",
+    found="1.62 us, 33.9 % worse",
+    expected="1.21 us",
+    source="history",
+    where="local:default+wheels",
     since="2026-11-18T02:11:09+00:00",
-    confidence=0.998,
-    cause="all of node17",
-    metrics=tuple(f"latency_{2**power}" for power in range(4, 18)),
 )
-OTHER = replace(
-    ALERT, id="77b0", metric="bandwidth_peak", unit="MB/s", direction="higher",
-    before=2575.0, after=1900.0, change=1900 / 2575 - 1, cause="", metrics=(),
-)  # fmt: skip
+ALERT = Alert("3fa2c1", FINDING)
+OTHER = Alert("77b0", replace(
+    FINDING, text="2575 -> 1900 MB/s, 26.2 % worse since 2026-11-18", what="bandwidth_peak",
+    found="1900 MB/s, 26.2 % worse", expected="2575 MB/s",
+))  # fmt: skip
+
+
+def of(alert, name=None, **changes):
+    """Return an alert, with another id, and its finding changed."""
+    return replace(alert, id=name or alert.id, finding=replace(alert.finding, **changes))
+
+
+def ids(alerts):
+    """Return the ids of alerts, whatever their state."""
+    return [alert.id for alert in alerts]
 
 
 def named(*urls):

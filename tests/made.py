@@ -1,6 +1,6 @@
 """Results databases that ReFrame could have written, of any number of nights.
 
-`tests/utils/regressions/history/test_reader.py` holds the form against a database that ReFrame did
+`tests/utils/regressions/test_history.py` holds the form against a database that ReFrame did
 write.
 """
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from acceptance.alerts import acknowledgements
+from acceptance.alerts import Alert, acknowledgements
 from acceptance.ledger import Runs, Samples
-from acceptance.regressions.history.series import (
+from acceptance.regressions import records
+from acceptance.regressions.history import (
     CaseHistory,
     CaseKey,
     History,
@@ -20,7 +21,6 @@ from acceptance.regressions.history.series import (
     code_of_nodes,
 )
 from acceptance.regressions.judge import judge
-from acceptance.regressions.progress import records
 from tests.bench.detection import FAMILIES, series
 from tests.made import FIRST, NIGHT
 
@@ -199,7 +199,7 @@ def known(progress):
 def said(judgement):
     """Return all that a judgement says."""
     return (
-        list(judgement.alerts),
+        [(each.id, each.finding, each.cause) for each in judgement.incidents],
         [
             (one.series.name, one.kind, one.session.number, one.decided.number, one.time,
              one.before, one.after, one.confidence, one.over and one.over.number, one.within,
@@ -228,24 +228,28 @@ class Acknowledging:
         acks = acknowledgements.load(self.folder)
         silenced = []
         for judgement in judgements:
-            for alert in judgement.alerts:
-                self.opened.setdefault(alert.id, now)
             found = [
-                (alert, acknowledgements.find(acks, alert, now, self.opened[alert.id]))
-                for alert in judgement.alerts
+                (alert, acknowledgements.find(acks, alert, now))
+                for alert in self._alerts(judgement, now)
             ]
             silenced.append([(alert.id, ack) for alert, ack in found if ack])
         assert all(each == silenced[0] for each in silenced)
         self.covered += len(silenced[0])
-        alerts = judgements[0].alerts
+        alerts = self._alerts(judgements[0], now)
         for alert in alerts:
             if self.chance.random() < 0.3:
                 # A pattern silences for 14 days at most, an id for longer.
                 what, days = self.chance.choice(
-                    [(alert.id, 40), (f"* {alert.check} {alert.metric}", 14)]
+                    [(alert.id, 40), (f"* {alert.finding.subject}", 14)]
                 )
                 until = (now + timedelta(days)).date().isoformat()
                 acknowledgements.add(what, "known", until, alerts, now, self.folder)
+
+    def _alerts(self, judgement, now):
+        return [
+            Alert(each.id, each.finding, opened=self.opened.setdefault(each.id, now))
+            for each in judgement.incidents
+        ]
 
 
 def compare(history, kept, acknowledging=None):
@@ -261,4 +265,4 @@ def compare(history, kept, acknowledging=None):
         acknowledging.take(history, on, anew)
     notes = [note for note in on.notes if note not in anew.notes]
     assert [note for note in on.notes if note not in notes] == anew.notes
-    return sum(map(len, anew.progress.found)), len(anew.alerts), notes
+    return sum(map(len, anew.progress.found)), len(anew.incidents), notes

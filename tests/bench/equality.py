@@ -14,8 +14,8 @@ from pathlib import Path
 from unittest import mock
 
 from acceptance.core.text import table
+from acceptance.regressions import records
 from acceptance.regressions.judge import judge
-from acceptance.regressions.progress import records
 from tests.made_series import Acknowledging, Made, compare
 
 SERIES, EACH = 100, 12

@@ -31,7 +31,7 @@ read = time.perf_counter() - start
 judgement = judge(history, kept=place.parent / "detection")
 wall, cpu = time.perf_counter() - start, time.process_time() - began
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(read, wall, cpu, peak, judgement.judged, len(judgement.alerts))
+print(read, wall, cpu, peak, judgement.judged, len(judgement.incidents))
 """
 
 

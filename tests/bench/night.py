@@ -18,7 +18,7 @@ import numpy as np
 
 from acceptance.core.text import table
 from acceptance.ledger import Runs, Samples
-from acceptance.regressions.history.series import (
+from acceptance.regressions.history import (
     CaseHistory,
     CaseKey,
     History,

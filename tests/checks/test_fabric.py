@@ -425,4 +425,4 @@ def test_swapped_cables_of_ethernet_are_told_against_what_was_accepted(fabric):
     message = problems(verdict)
     assert "node1 eth2 - leaf01[swp1]: at leaf01[swp2], the port of node2 eth2" in message
     assert "node2 eth2 - leaf01[swp2]: at leaf01[swp1], the port of node1 eth2" in message
-    assert [alert["nodes"] for alert in verdict["alerts"]] == [["node1"], ["node2"]]
+    assert [alert["finding"]["nodes"] for alert in verdict["alerts"]] == [["node1"], ["node2"]]

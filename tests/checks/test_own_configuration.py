@@ -186,6 +186,7 @@ def test_what_became_worse_in_a_check_of_the_site_is_an_alert(fortnight):
         assert done.status == 0, "ReFrame is green"
     status, verdict = fortnight.gate()
     (alert,) = verdict["alerts"]
-    assert (status, alert["check"], alert["metric"]) == (1, "Copy", "copy")
+    found = alert["finding"]
+    assert (status, found["device"], found["what"]) == (1, "Copy", "copy")
     past = fortnight.acceptance("history", "Copy/copy").output
     assert "GB/s" in past

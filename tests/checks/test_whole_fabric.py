@@ -86,7 +86,7 @@ def test_each_fault_is_an_alert_of_its_own_that_ends_when_it_is_gone(nights):
     seen = sorted((each.kind, each.device) for each in case.findings if each.fails)
     faults = [ALL[name] for name in ("width", "lost", "rising")]
     assert seen == [(f"fabric-{kind}", place) for kind, place in those.expected(faults)]
-    alerts = {alert["check"]: alert["id"] for alert in verdict["alerts"]}
+    alerts = {alert["finding"]["device"]: alert["id"] for alert in verdict["alerts"]}
     assert sorted(alerts) == sorted(fault.place for fault in faults)
     assert [alert["id"] for alert in later["alerts"]] == [alerts[ALL["lost"].place]]
     ended = " ".join(note for note in later["notes"] if note.startswith("ended: "))

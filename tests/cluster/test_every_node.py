@@ -60,7 +60,7 @@ def agreed(four, kind, done, status):
     """
     said, alerts = four.said(kind, done.status)
     assert said == dict.fromkeys(said, status), done.output
-    return [alert["nodes"] for alert in alerts]
+    return [alert["finding"]["nodes"] for alert in alerts]
 
 
 def worst(data):

@@ -136,7 +136,7 @@ def test_a_throttled_node_is_named_and_nobody_else(signed):
     assert "measured again alone: " in worst[0]["found"]
     assert verify(signed).status == 0
     assert said == dict.fromkeys(said, 1)
-    assert [(alert["check"], alert["nodes"]) for alert in alerts] == [
+    assert [(alert["finding"]["device"], alert["finding"]["nodes"]) for alert in alerts] == [
         ("node-sends-slow all-pairs node3", ["node3"])
     ]
 
@@ -152,8 +152,8 @@ def test_a_drained_node_spoils_no_night_and_is_told_once(signed):
     assert {problem["kind"] for problem in verdict["problems"]} <= {*FAILING, "case-failed"}
     took = {(case["suite"], len(case["nodes"])) for case in verdict["cases"]}
     assert {("imb", 2), ("imb", 3), ("patterns", 3)} <= took
-    away = [alert for alert in alerts if alert["kind"] == "away"]
-    assert [(alert["nodes"], alert["check"]) for alert in away] == [(["node2"], "node2")]
+    away = [a["finding"] for a in alerts if a["finding"]["kind"] == "node-absent"]
+    assert [(found["nodes"], found["device"]) for found in away] == [(["node2"], "node2")]
     assert "drained (bad cable [" in away[0]["text"]
     assert not any("bad cable" in problem["text"] for problem in verdict["problems"])
     assert "bad cable" in signed.site.acceptance("gate").output

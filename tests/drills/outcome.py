@@ -174,8 +174,8 @@ def _seen(cases: Sequence[Case], partition: str, verdict: Verdict) -> Iterator[t
         if finding.kind in FAILING:
             yield "culprit", ", ".join(finding.nodes) or finding.device
     for alert in verdict.alerts:
-        if alert.of_history and f"{alert.system}:{alert.partition}" == partition:
-            yield "history", alert.subject
+        if alert.finding.of_history and alert.finding.partition == partition:
+            yield "history", alert.finding.subject
 
 
 def _nodes(partition: str, verdict: Verdict) -> PartitionNodes:

@@ -20,8 +20,8 @@ from acceptance.core.paths import Workspace
 from acceptance.core.words import is_simulated, model_of
 from acceptance.fabric import view
 from acceptance.ledger import Session
+from acceptance.regressions import history as past
 from acceptance.regressions import new_baseline
-from acceptance.regressions.history import reader
 from acceptance.rfm import ReframeProcess, reframe_environment, reframe_program
 from acceptance.simulation import DEFECTS, Injected, simulated
 from acceptance.simulation.defects import VARIABLE
@@ -203,7 +203,7 @@ class Drills:
 
     def _record(self) -> None:
         """Record what the healthy nights gave; that judges the next ones, exactly."""
-        history = reader.load(ledger.of(self._workspace("healthy")))
+        history = past.load(ledger.of(self._workspace("healthy")))
         library = references.load(self.reference)
         nights = new_baseline.select(history)
         new_baseline.write(

@@ -7,12 +7,11 @@ from datetime import date, datetime, timedelta
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
-from acceptance.alerts import Acknowledged, acknowledgements, notify
-from acceptance.alerts.acknowledgements import AckFault
+from acceptance.alerts import acknowledgements, notify
+from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT
-from tests.alerted import ALERT, DAY, NOW, OTHER, update
+from tests.alerted import ALERT, DAY, NOW, OTHER, ids, of, update
 from tests.places import PATIENCE
 
 SECOND = timedelta(seconds=1)
@@ -21,7 +20,7 @@ AFTER = NOW.replace(month=12, day=2)
 
 
 def acknowledge(folder, what="3fa2c1", until=END, now=NOW + SECOND):
-    there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
+    there = notify.listing(now, folder).alerts
     return acknowledgements.add(
         what, "the switch is being replaced", str(until), there, now, folder
     )
@@ -40,20 +39,20 @@ def utc(monkeypatch):
 def test_an_acknowledged_alert_is_listed_not_sent_until_its_end_date(folder, http):
     update(folder, [ALERT], http.url)
     ack, covered = acknowledge(folder)
-    assert covered == [ALERT]
+    assert ids(covered) == ["3fa2c1"]
     for night in (1, 10):
         outcome = update(folder, [ALERT], http.url, now=NOW + night * DAY)
-        assert outcome.acknowledged == [Acknowledged(ALERT, ack)]
+        assert [(each.id, each.acknowledged) for each in outcome.acknowledged] == [("3fa2c1", ack)]
         assert outcome.open == []
     assert f'"until":"{END}"'.encode() in msgspec.json.encode(outcome)
-    assert [each.text for each in outcome.acknowledged] == [f"{ack.text}: {ALERT.line} [3fa2c1]"]
+    assert [each.known for each in outcome.acknowledged] == [f"{ack.text}: {ALERT.line} [3fa2c1]"]
     assert len(http.posts) == 1
     outcome = update(folder, [ALERT], http.url, now=AFTER)
-    assert outcome.open == [ALERT]
+    assert ids(outcome.open) == ["3fa2c1"]
     assert len(http.posts) == 2
     assert "Still open, no longer acknowledged:" in http.posts[1]["message"]
     assert f"was {ack.text}" in http.posts[1]["message"]
-    assert update(folder, [ALERT], http.url, now=AFTER + DAY).open == [ALERT]
+    assert update(folder, [ALERT], http.url, now=AFTER + DAY).alerts[0].acknowledged is None
     assert len(http.posts) == 2
 
 
@@ -75,7 +74,7 @@ def test_patterns(pattern, matches):
 
 def test_brackets_stand_for_themselves():
     ack = acknowledgements.Ack("*Check[1] *", "r", END, "me", NOW)
-    assert ack.covers(replace(ALERT, check="Check[1]"))
+    assert ack.covers(of(ALERT, device="Check[1]"))
 
 
 def test_of_several_the_longest_counts():
@@ -113,14 +112,14 @@ def test_the_last_day_belongs_to_it():
     ],
 )
 def test_what_cannot_be_acknowledged(folder, what, reason, until, said):
-    with pytest.raises(AckFault) as caught:
+    with pytest.raises(Fault) as caught:
         acknowledgements.add(what, reason, str(until), [ALERT, OTHER], NOW, folder)
     assert said in str(caught.value)
     assert acknowledgements.load(folder) == []
 
 
 def test_an_unknown_id_when_none_is_open(folder):
-    with pytest.raises(AckFault, match=r"none is open\n`acceptance gate --send` takes note"):
+    with pytest.raises(Fault, match=r"none is open\n`acceptance gate --send` takes note"):
         acknowledgements.add("3fa2c1", "r", str(END), [], NOW, folder)
 
 
@@ -132,7 +131,7 @@ def test_another_one_of_the_same_alert_replaces_it(folder):
 
 def test_removing_what_is_not_there_names_what_is(folder):
     acknowledgements.add("*peak", "r", str(END), [], NOW, folder)
-    with pytest.raises(AckFault, match=r"as 'x'; there are: '\*peak'"):
+    with pytest.raises(Fault, match=r"as 'x'; there are: '\*peak'"):
         acknowledgements.remove("x", folder)
     assert acknowledgements.remove("*peak", folder).reason == "r"
     assert acknowledgements.load(folder) == []
@@ -166,9 +165,9 @@ def test_malformed_acknowledgements_are_refused_and_kept(folder, text):
     folder.mkdir(parents=True)
     path = folder / "acks.json"
     path.write_text(text)
-    with pytest.raises(AckFault, match=r"acks\.json: malformed"):
+    with pytest.raises(Fault, match=r"acks\.json: malformed"):
         acknowledgements.load(folder)
-    with pytest.raises(AckFault, match=r"acks\.json: malformed"):
+    with pytest.raises(Fault, match=r"acks\.json: malformed"):
         acknowledgements.add("3fa2c1", "r", str(END), [ALERT], NOW, folder)
     assert path.read_text() == text
 

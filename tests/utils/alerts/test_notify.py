@@ -11,15 +11,14 @@ from datetime import datetime, timezone
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
-from acceptance.alerts import acknowledgements, notify, targets
-from acceptance.alerts.alert import Alert
+from acceptance.alerts import Alert, acknowledgements, notify, targets
 from acceptance.core import state_files
+from acceptance.core.findings import Finding
 from acceptance.core.paths import ROOT
 from acceptance.rfm.environment import reframe_environment
 from tests import endpoints
-from tests.alerted import ALERT, DAY, NOW, OTHER, named, update
+from tests.alerted import ALERT, DAY, NOW, OTHER, ids, named, of, update
 from tests.endpoints import PASSWORD
 from tests.places import HERE, PATIENCE
 
@@ -37,30 +36,30 @@ def stored_text(folder):
 
 
 def test_the_sentence_of_an_alert():
-    assert str(ALERT) == (
+    assert ALERT.line == (
         "local:default+wheels ImbMpi1 PingPong latency_8: 1.21 -> 1.62 us, 33.9 % worse "
         "since 2026-11-18 (with 14 related metrics; all of node17)"
     )
-    assert str(OTHER).endswith("bandwidth_peak: 2575 -> 1900 MB/s, 26.2 % worse since 2026-11-18")
+    lost = Finding("no-suite", "nothing runs imb", device="no-suite imb", where="local",
+                   since="2026-11-18T02:11:09+00:00")  # fmt: skip
+    assert Alert("x", lost).line == "local no-suite imb: nothing runs imb since 2026-11-18"
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("kind", "called"),
     [
-        ({"kind": "vanished"}, "latency_8: no longer measured since 2026-11-18"),
-        ({"kind": "unit"}, "latency_8: its unit changed, now us, since 2026-11-18"),
-        ({"kind": "drift", "change": 0.1, "before": 1.0, "after": 1.1},
-         "latency_8: 1 -> 1.1 us, drifting, 10 % worse since 2026-11-18"),
-        ({"kind": "machine", "cause": "a reboot"},
-         "latency_8: change of the machine since 2026-11-18 (a reboot)"),
-        ({"change": -0.5, "before": 2, "after": 1}, "2 -> 1 us, 50 % better since 2026-11-18"),
-        ({"change": -0.5, "direction": None}, "latency_8: 50 % less since 2026-11-18"),
-        ({"metrics": ("x",)}, "(with 1 related metric)"),
+        ("drift", "drifts"),
+        ("link-rate", "faulty nodes"),
+        ("no-bytes", "faulty nodes"),
+        ("node-absent", "nodes not up"),
+        ("many", "groups of failures"),
+        ("no-suite", "missing measurements"),
+        ("case-failed", "failures"),
+        ("of-a-later-release", "failures"),
     ],
-)  # fmt: skip
-def test_sentences_of_other_kinds(changes, said):
-    plain = {"before": None, "after": None, "change": None, "cause": "", "metrics": ()}
-    assert str(replace(ALERT, **{**plain, **changes})).endswith(said)
+)
+def test_what_alerts_are_called(kind, called):
+    assert of(ALERT, kind=kind).called[1] == called
 
 
 def test_an_alert_as_json_comes_back():
@@ -70,10 +69,10 @@ def test_an_alert_as_json_comes_back():
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"kind": "odd"}, "unknown kind of alert 'odd'; known: regression, drift"),
         ({"id": ""}, r"Expected `str` of length >= 1 - at `\$.id`"),
-        ({"before": "1"}, r"Expected `float | null`, got `str` - at `\$.before`"),
-        ({"metrics": 3}, r"Expected `array`, got `int` - at `\$.metrics`"),
+        ({"finding": {"kind": "x"}}, r"missing required field `text` - at `\$.finding`"),
+        ({"cases": 3}, r"Expected `array`, got `int` - at `\$.cases`"),
+        ({"opened": "2026-11-21T06:00:00"}, r"timezone component - at `\$.opened`"),
         ({"more": 1}, "unknown field `more`"),
     ],
 )
@@ -91,13 +90,13 @@ def test_alerts_reach_a_mail_server_and_a_web_hook_in_one_message_each(folder, h
     assert len(outcome.delivered) == 2
     (post,) = http.posts
     (message,) = mail.messages
-    subject = "2 regressions on local: ImbMpi1 PingPong latency_8 33.9 % worse and 1 more"
+    subject = "2 regressions on local: ImbMpi1 PingPong latency_8 1.62 us, 33.9 % worse and 1 more"
     assert post["title"] == message["Subject"] == subject
     assert message["To"] == "admins@example.org"
     for text in (post["message"], message.get_content()):
         for alert in (ALERT, OTHER):
             assert alert.line in text
-            assert f"acceptance history {alert.metric}" in text
+            assert f"acceptance history {alert.finding.what}" in text
             assert f"acceptance alerts ack {alert.id} --reason TEXT --until YYYY-MM-DD" in text
 
 
@@ -124,11 +123,11 @@ def test_a_url_that_is_none_of_apprise_is_told():
 # ---- what is told of it, and to whom: one night after another
 
 A, B = ALERT, OTHER
-GROWN = replace(A, metrics=(*A.metrics, "time_8"))
-FAR = replace(A, id="far", system="far", metric="far_8")
+GROWN = of(A, text="1.21 -> 1.62 us, 33.9 % worse since 2026-11-18 (with 15 related metrics)")
+FAR = of(A, "far", where="far:default+wheels", what="far_8")
 #: What a message says of an alert, by its section: `+` new, `~` no longer acknowledged, `-` ended.
 SECTIONS = {"New:": "+", "Still open, no longer acknowledged:": "~", "Ended:": "-"}
-NAMES = {A.metric: "a", B.metric: "b", FAR.metric: "far"}
+NAMES = {"latency_8": "a", "bandwidth_peak": "b", "far_8": "far"}
 #: The last day of every acknowledgement.
 LAST = 5
 
@@ -145,10 +144,9 @@ def said(post):
 
 def found(outcome):
     """Return what became of the alerts: `open a, ended b`."""
-    groups = {word: getattr(outcome, word) for word in ("open", "ended")}
-    groups["known"] = [each.alert for each in outcome.acknowledged]
+    groups = {"open": outcome.open, "ended": outcome.ended, "known": outcome.acknowledged}
     return ", ".join(
-        f"{word} {NAMES[alert.metric]}" for word, alerts in groups.items() for alert in alerts
+        f"{word} {NAMES[alert.finding.what]}" for word, alerts in groups.items() for alert in alerts
     )
 
 
@@ -171,7 +169,7 @@ STORIES = {
     ],
     "a run that could not have found an alert does not end it": [
         ([A, FAR], {}, "open a, open far", "+a +far"),
-        ([], {"judged": lambda alert: alert.system == "local"}, "ended a", "-a"),
+        ([], {"judged": lambda alert: alert.finding.system == "local"}, "ended a", "-a"),
         ([FAR], {}, "open far", ""),
     ],
     "a new alert and an end share a message": [
@@ -255,29 +253,30 @@ def test_stories(folder, http, story):
         assert found(outcome) == told, night
         assert " ".join(map(said, http.posts[before:])) == sent, night
         assert bool(outcome.failures) == bool(events.get("down")), night
-    assert not [entry for entry in notify._read(folder, []).alerts if entry.ended]
+    assert not [alert for alert in notify._read(folder, []).alerts if alert.ended]
 
 
 def test_an_incident_that_grows_is_stored_as_it_is(folder, http):
     update(folder, [ALERT], http.url)
     update(folder, [GROWN], http.url)
-    assert [entry.alert for entry, _ in notify.listing(NOW, folder).entries] == [GROWN]
+    (alert,) = notify.listing(NOW, folder).open
+    assert (alert.id, alert.finding, alert.opened) == (GROWN.id, GROWN.finding, NOW)
 
 
 def test_subjects_count_what_is_told(folder, http):
     update(folder, [ALERT, FAR], http.url)
-    update(folder, [OTHER, replace(OTHER, id="d", kind="drift"), FAR], http.url)
+    update(folder, [OTHER, of(OTHER, "d", kind="drift"), FAR], http.url)
     update(folder, [FAR], http.url)
     assert http.subjects == [
-        "2 regressions on local, far: ImbMpi1 PingPong latency_8 33.9 % worse and 1 more",
+        "2 regressions on local, far: ImbMpi1 PingPong latency_8 1.62 us, 33.9 % worse and 1 more",
         "1 regression, 1 drift, 1 ended on local: "
-        "ImbMpi1 PingPong bandwidth_peak 26.2 % worse and 2 more",
+        "ImbMpi1 PingPong bandwidth_peak 1900 MB/s, 26.2 % worse and 2 more",
         "2 ended on local: ImbMpi1 PingPong bandwidth_peak and 1 more",
     ]
 
 
 def test_a_hundred_alerts_are_one_message_that_can_be_read(folder, http):
-    many = [replace(ALERT, id=f"i{number}") for number in range(100)]
+    many = [of(ALERT, f"i{number}") for number in range(100)]
     update(folder, many, http.url)
     (post,) = http.posts
     assert post["title"].startswith("100 regressions on local: ")
@@ -286,7 +285,7 @@ def test_a_hundred_alerts_are_one_message_that_can_be_read(folder, http):
 
 
 def test_names_cannot_break_out_of_the_subject(folder, mail):
-    odd = replace(ALERT, check="x\r\nBcc: all@example.org", cause="a\nb", metric="l" * 500)
+    odd = of(ALERT, device="x\r\nBcc: all@example.org", text="a\nb)", what="l" * 500)
     update(folder, [odd], mail.url)
     (message,) = mail.messages
     assert message["Bcc"] is None
@@ -296,7 +295,7 @@ def test_names_cannot_break_out_of_the_subject(folder, mail):
 
 
 def test_text_that_is_no_unicode_is_sent(folder, http):
-    update(folder, [replace(ALERT, cause="broken \udce9 byte")], http.url)
+    update(folder, [of(ALERT, text="broken \udce9 byte")], http.url)
     assert "broken byte" in http.posts[0]["message"]
 
 
@@ -314,16 +313,18 @@ def test_a_preview_changes_nothing(folder, http):
     update(folder, [ALERT], http.url)
     before = stored_text(folder)
     outcome = notify.preview([OTHER], NOW, folder)
-    assert (outcome.open, outcome.ended) == ([OTHER], [ALERT])
+    assert (ids(outcome.open), ids(outcome.ended)) == (["77b0"], ["3fa2c1"])
     assert stored_text(folder) == before
-    assert notify.preview([ALERT], NOW, folder / "none").open == [ALERT]
+    assert ids(notify.preview([ALERT], NOW, folder / "none").open) == ["3fa2c1"]
     assert not (folder / "none").exists()
 
 
 def test_an_outcome_as_json_and_its_faults(folder, http):
     outcome = update(folder, [ALERT], http.url, "json://127.0.0.1:1/")
     data = json.loads(msgspec.json.encode(outcome))
-    assert data["open"] == json.loads(msgspec.json.encode([ALERT]))
+    (alert,) = data["open"]
+    assert alert["id"] == "3fa2c1"
+    assert msgspec.convert(alert["finding"], Finding) == ALERT.finding
     assert outcome.faults[-1].endswith(
         "did not take it; `apprise -vv -b test` with its URL says more "
         "(since 2026-11-21; the next call tries again)"
@@ -342,17 +343,17 @@ def test_a_target_that_fails_is_told_since_when_and_does_not_hold_up_the_others(
         assert failure.why.startswith("answered 500; ")
         assert failure.since == NOW
     assert len(mail.messages) == 1
-    assert notify.listing(NOW, folder).failing == {"hook": failure}
+    assert notify.listing(NOW, folder).failures == {"hook": failure}
     http.status = 200
     assert update(folder, [ALERT], f"hook={http.url}", mail.url).delivered == ["hook"]
-    assert notify.listing(NOW, folder).failing == {}
+    assert notify.listing(NOW, folder).failures == {}
 
 
 def test_a_target_that_is_gone_fails_no_longer(folder, http):
     update(folder, [ALERT], f"old=json://127.0.0.1:{endpoints.closed()}/")
-    assert list(notify.listing(NOW, folder).failing) == ["old"]
+    assert list(notify.listing(NOW, folder).failures) == ["old"]
     update(folder, [ALERT], f"new={http.url}")
-    assert notify.listing(NOW, folder).failing == {}
+    assert notify.listing(NOW, folder).failures == {}
 
 
 def test_what_was_not_taken_is_sent_by_itself(folder, http):
@@ -360,10 +361,10 @@ def test_what_was_not_taken_is_sent_by_itself(folder, http):
     update(folder, [ALERT], f"hook={http.url}")
     http.status = 200
     for place, delivered in ((folder, ["hook"]), (folder, []), (folder / "none", [])):
-        to, listed = named(f"hook={http.url}"), notify.listing(NOW, place).entries
+        to, listed = named(f"hook={http.url}"), notify.listing(NOW, place).open
         sent = notify.update((), NOW, place, judged=lambda _: False, to=to)
         assert sent.delivered == delivered
-        assert len(notify.listing(NOW, place).entries) == len(listed)
+        assert len(notify.listing(NOW, place).open) == len(listed)
         assert not sent.ended
 
 
@@ -438,9 +439,23 @@ def test_a_process_that_keeps_the_lock_is_named_by_the_lock(folder, monkeypatch)
         update(folder, [ALERT])
 
 
+#: A state as it was stored when an alert was no finding.
+OLDER = {
+    "alerts": [{
+        "alert": {
+            "id": "3fa2c1", "kind": "failure", "system": "local", "partition": "", "environ": "",
+            "check": "imb", "since": "2026-11-18T02:11:09+00:00", "text": "it failed",
+        },
+        "opened": "2026-11-18T02:20:00Z", "seen": "2026-11-20T02:20:00Z",
+    }],
+    "failing": {},
+}  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        json.dumps(OLDER),
         "",
         "{",
         "[]",
@@ -457,7 +472,11 @@ def test_a_malformed_state_is_kept_aside_and_alerts_are_sent(folder, http, text)
     outcome = update(folder, [ALERT], http.url)
     assert len(http.posts) == 1
     (note,) = outcome.notes
-    assert f"{folder}/state.json: malformed" in note
+    assert re.fullmatch(
+        rf"{folder}/state\.json: malformed \(.*\); kept as state\.json\.malformed-1; "
+        "all open alerts are sent again",
+        note,
+    )
     assert (folder / "state.json.malformed-1").read_bytes() == text.encode("latin-1")
     assert update(folder, [ALERT], http.url).notes == []
     assert len(http.posts) == 1

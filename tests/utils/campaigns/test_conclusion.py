@@ -93,11 +93,11 @@ def open_alerts(held):
 SCENARIOS = {
     # Scenario -> status everywhere, tags of JUnit's answers, kinds of open alerts.
     "pass": (0, set(), []),
-    "first": (1, {"failure"}, ["node"]),
-    "last": (1, {"failure"}, ["failure", "failure"]),
+    "first": (1, {"failure"}, ["link-missing"]),
+    "last": (1, {"failure"}, ["case-failed", "case-failed"]),
     "killed": (2, {"error"}, []),
     "damaged": (2, {"error"}, []),
-    "forged": (2, {"error"}, ["node"]),
+    "forged": (2, {"error"}, ["link-missing"]),
 }
 
 
@@ -120,7 +120,7 @@ def test_who_asks_gets_the_same_verdict(night, scenario):
     junit, suite = suite_of(held)
     assert junit == status
     assert {child.tag for child in suite.findall("testcase/*")} - {"skipped"} == tags
-    assert [alert["kind"] for alert in open_alerts(held)] == kinds
+    assert [alert["finding"]["kind"] for alert in open_alerts(held)] == kinds
     # A campaign that ended says the same itself.
     if scenario in ("pass", "first", "last"):
         assert held.states[-1]["status"] == status
@@ -246,7 +246,7 @@ def test_what_is_acknowledged_after_the_night_fails_it_no_more_until_it_ends(nig
     assert done.status == 0, done.errors
     status, verdict = held.site.gate()
     assert (status, verdict["problems"], verdict["alerts"]) == (0, [], [])
-    assert [known["alert"]["id"] for known in verdict["acknowledged"]] == [alert["id"]]
+    assert [known["id"] for known in verdict["acknowledged"]] == [alert["id"]]
     assert "known       acknowledged until" in held.site.acceptance("gate").output
     assert exported(held) == (0, {"nightly": 0})
     # The file has what the night itself said.

@@ -11,7 +11,7 @@ import pytest
 from acceptance.cli.history import BLOCKS, PLAIN, fits, sparkline
 from acceptance.detection.constants import FEWEST
 from acceptance.regressions import judge
-from acceptance.regressions.history.series import day
+from acceptance.regressions.history import day
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, nights, noisy
 from tests.places import ROOT
 from tests.stored import load, opened
@@ -156,19 +156,19 @@ def test_whatever_the_gate_alarms_is_shown(path, run, tmp_path, monkeypatch, mad
     nights(path, **made)
     gate = judge.for_gate(opened(path), reference)
     alarmed = {
-        (alert.id, name)
-        for alert in gate.alerts
-        for name in (alert.name, *alert.metrics)
+        (incident.id, change.series.name)
+        for incident in gate.incidents
+        for change in incident.changes
     }  # fmt: skip
-    assert kind in {alert.kind for alert in gate.alerts}
+    assert kind in {incident.finding.kind for incident in gate.incidents}
     series = json.loads(run("--format", "json")[1])
     assert alarmed == {
         (alert["id"], f"{one['system']}:{one['partition']}+{one['environment']} {one['check']} "
          f"{one['metric']}")
         for one in series for alert in one["alerts"]
     }  # fmt: skip
-    (first,) = [alert for alert in gate.alerts if alert.kind == kind]
-    assert f"alert {first.id}: {said}" in run(first.metric)[1]
+    (first,) = [each for each in gate.incidents if each.finding.kind == kind]
+    assert f"alert {first.id}: {said}" in run(first.finding.what)[1]
 
 
 def test_no_database(run):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acceptance.alerts import Entry
-from acceptance.alerts.messages import body
+from acceptance.alerts.notify import body
 from acceptance.cli.main import _parser
 from acceptance.core.paths import COMMANDS, FRAGMENT, Workspace, named
 from acceptance.fabric.view.kinds import observation
@@ -163,9 +162,9 @@ def test_all_that_an_alert_advises_names_the_configuration(tmp_path, found_by):
     given.notes.append("no case of imb.py; acceptance doctor says why")
     stored.settle(given, workspace, NOW)
     (alert,), (problem,) = given.alerts, given.problems
-    sent = body([Entry(alert, NOW, NOW)], NOW, workspace.named_by)
+    sent = body([alert], NOW, workspace.named_by)
     for text, command in (
-        (alert.text, "fabric accept --reason TEXT"),
+        (alert.finding.text, "fabric accept --reason TEXT"),
         (problem.text, "fabric accept --reason TEXT"),
         (given.notes[0], "doctor says why"),
         (sent, "fabric accept --reason TEXT"),

@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from acceptance.alerts import HISTORY
 from acceptance.core import kinds
 from acceptance.core.findings import RECORDED_OTHERWISE, SHARED
 from acceptance.references import SOURCES
@@ -24,7 +23,7 @@ NAMED = re.compile(r"""(?:\.(?:fail|cannot_judge)|\bFinding)\(\s*"([a-z-]+)\""""
 def test_each_kind_that_the_sources_name_has_a_row():
     named = {
         *NAMED.findall(TEXT),
-        *HISTORY,
+        *kinds.HISTORY,
         SHARED,
         RECORDED_OTHERWISE,
         *(f"below-{source}" for source in SOURCES),

@@ -7,7 +7,7 @@ import pytest
 
 from acceptance.detection.constants import FEWEST, SUSPICIOUS, YOUNG_PAST, YOUNG_UNTIL
 from acceptance.detection.evidence import scores
-from acceptance.regressions.progress.families import threshold
+from acceptance.regressions.families import threshold
 from tests.scanned import scan
 
 

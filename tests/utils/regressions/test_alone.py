@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from acceptance.detection.constants import SMALLEST_SEEN
-from acceptance.regressions.progress.families import threshold
+from acceptance.regressions.families import threshold
 from tests.bench import alone
 from tests.scanned import scan
 

@@ -31,12 +31,12 @@ def judged(tmp_path_factory):
 
 def test_sizes_that_move_together_are_an_incident_on_the_first_night(judged):
     before, first = judged[:2]
-    assert before.alerts == ()
+    assert before.incidents == ()
     (incident,) = first.incidents
-    alert = incident.alert
-    assert (alert.kind, alert.check.split()[1]) == ("regression", "%benchmark=b1")
+    found = incident.finding
+    assert (found.kind, found.device.split()[1]) == ("regression", "%benchmark=b1")
     number = re.match(
-        r"(\d+) of 10 sizes of osu\.b1 moved together by [+-](\d+\.\d) %", alert.cause
+        r"(\d+) of 10 sizes of osu\.b1 moved together by [+-](\d+\.\d) %", incident.cause
     )
     assert 7 <= int(number[1]) <= 9
     assert float(number[2]) == pytest.approx(6, abs=1.5)
@@ -57,7 +57,7 @@ def test_the_series_that_moved_are_named_and_by_how_much(judged):
 
 
 def test_it_stays_one_incident_of_each_series_once(judged):
-    names = {alert.id for judgement in judged[1:9] for alert in judgement.alerts}
+    names = {incident.id for judgement in judged[1:9] for incident in judgement.incidents}
     assert len(names) == 1
     for judgement in judged[1:9]:
         series = [id(change.series) for one in judgement.incidents for change in one.changes]
@@ -65,14 +65,14 @@ def test_it_stays_one_incident_of_each_series_once(judged):
 
 
 def test_it_is_over_when_its_series_are_back(judged):
-    assert judged[-1].alerts == ()
+    assert judged[-1].incidents == ()
 
 
 def test_the_metrics_of_a_node_are_a_family_that_names_it(tmp_path):
     *_, first, second = judged_nights(tmp_path, "node", BAD, 4)
     ((incident,), (again,)) = first.incidents, second.incidents
-    assert again.alert.id == incident.alert.id
-    assert re.search(r"of \d+ metrics .* moved together by \+\d.* n2(,| and) n3", again.alert.cause)
+    assert again.id == incident.id
+    assert re.search(r"of \d+ metrics .* moved together by \+\d.* n2(,| and) n3", again.cause)
     newest = [each.series.samples[-1] for each in incident.changes]
     assert {node for sample in newest for node in sample.nodes} == {"n2", "n3"}
     series = [id(each.series) for each in again.changes]
@@ -82,26 +82,28 @@ def test_the_metrics_of_a_node_are_a_family_that_names_it(tmp_path):
 def test_a_node_is_told_of_by_what_was_measured_on_it_also_when_others_have_their_turn(tmp_path):
     # Nights 210 and on: the pairs take turns, the second one is worse.
     found = judged_nights(tmp_path, "node", 3 * BAD + 4, 5, turns=True)
-    causes = [[alert.cause for alert in each.alerts if alert.kind != "machine"] for each in found]
+    causes = [
+        [one.cause for one in each.incidents if one.finding.kind != "machine"] for each in found
+    ]
     assert all("metrics on n2 and n3 moved together by +" in each[0] for each in causes)
     assert all("the machine" not in each[0] for each in causes)
 
 
 def test_other_software_is_judged_with_less_evidence_and_named(tmp_path):
     (judged,) = judged_nights(tmp_path, "software", BAD, 1)
-    (alert,) = judged.alerts
-    assert re.search(r"\d+ of 10 metrics of spack-openmpi moved together", alert.cause)
-    assert "with other software" in alert.cause
-    assert "mpi openmpi@4.1.6 -> openmpi@5.0.1" in alert.cause
+    (incident,) = judged.incidents
+    assert re.search(r"\d+ of 10 metrics of spack-openmpi moved together", incident.cause)
+    assert "with other software" in incident.cause
+    assert "mpi openmpi@4.1.6 -> openmpi@5.0.1" in incident.cause
 
 
 def test_what_families_could_not_be_judged_is_told(tmp_path):
     young = judge(load(nights(tmp_path / "young.db", 12, cases=2, sizes=SIZES).path))
     # The sizes of two metrics in two cases, the metrics of both, and those on each of four nodes.
-    assert str(young.together) == (
+    assert young.together == (
         "0 families of metrics judged together; 9 not yet: they can be after 49 more runs"
     )
     few = judge(load(nights(tmp_path / "few.db", 12, cases=1, sizes=SIZES[:1]).path))
-    assert str(few.together) == (
+    assert few.together == (
         "0 families of metrics judged together; 2 metrics in none: too few began together"
     )

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from acceptance.core.kinds import STEADY
 from acceptance.detection.changepoint import LevelChange
 from acceptance.detection.common_mode import deviations, levels, outstanding, unusual
 from acceptance.detection.constants import NIGHT_CASES, NIGHT_WINDOW
 from acceptance.detection.spells import begin, in_a_row, spells, within
 from acceptance.regressions.changes import Change
-from acceptance.regressions.history.series import Nights, PastSession, night
+from acceptance.regressions.history import Nights, PastSession, night
 from acceptance.regressions.incidents import group
 from acceptance.regressions.progress import update
 from tests.made import FIRST, NIGHT, nights
@@ -38,8 +39,7 @@ def finding(history, number, start=20, decided=25, **fields):
 
 def grouped(history, *findings):
     recent = update(history, None, []).recent
-    incidents = group(findings, [], history.series, Nights(history.sessions), recent)
-    return tuple(incident.alert for incident in incidents)
+    return group(findings, [], history.series, Nights(history.sessions), recent)
 
 
 def test_no_findings_are_no_alerts(history):
@@ -53,9 +53,10 @@ def test_the_same_night_is_one_incident_and_its_worst_is_shown(history):
         finding(history, 1, after=1.5, start=21),
         finding(history, 2, after=1.6, confidence=0.2),
     )
-    assert alert.metric == history.series[1].metric
-    assert set(alert.metrics) == {history.series[0].name, history.series[2].name}
-    assert alert.change == pytest.approx(0.5)
+    assert alert.finding.what == history.series[1].metric
+    assert {change.series for change in alert.changes} == {*history.series[:3]}
+    assert alert.worst.after == 1.5
+    assert "50 % " in alert.finding.found
 
 
 @pytest.mark.parametrize(("apart", "incidents"), [(0, 1), (1, 1), (2, 2), (10, 2)])
@@ -78,7 +79,7 @@ def test_kinds_are_told_apart(history):
         finding(history, 1, kind="drift"),
         finding(history, 2, kind="vanished", before=None, after=None),
     )
-    assert sorted(alert.kind for alert in found) == ["drift", "regression", "vanished"]
+    assert sorted(alert.finding.kind for alert in found) == ["drift", "regression", "vanished"]
     assert len({alert.id for alert in found}) == 3
 
 
@@ -98,7 +99,47 @@ def test_a_drift_after_another_one_was_over_is_new(history):
         finding(history, 0, kind="drift", start=10, decided=10, over=over),
         finding(history, 1, kind="drift", start=30, decided=30),
     )
-    assert alert.metrics == ()
+    assert len(alert.changes) == 1
+
+
+@pytest.mark.parametrize(
+    ("direction", "fields", "found", "expected", "text"),
+    [
+        ("lower", {"before": 1.21, "after": 1.62}, "1.62 us, 33.9 % worse", "1.21 us",
+         "1.21 -> 1.62 us, 33.9 % worse since 2026-01-"),
+        ("higher", {"before": 2.0, "after": 4.0}, "4 us, 100 % better", "2 us",
+         "2 -> 4 us, 100 % better since"),
+        (None, {"before": 2.0, "after": 1.0}, "1 us, 50 % less", "2 us",
+         "2 -> 1 us, 50 % less since"),
+        ("lower", {"kind": "drift", "before": 1.0, "after": 1.1}, "1.1 us, 10 % worse", "1 us",
+         "1 -> 1.1 us, drifting, 10 % worse since"),
+        ("lower", {"kind": "vanished", "before": None, "after": None}, "no longer measured", "",
+         "no longer measured since"),
+        ("lower", {"kind": "unit", "before": None, "after": None}, "its unit changed, now us", "",
+         "its unit changed, now us, since"),
+        ("lower", {"kind": "machine", "before": None, "after": None}, "change of the machine", "",
+         "change of the machine since"),
+    ],
+)  # fmt: skip
+def test_what_is_found_says_levels_how_much_worse_and_since_when(
+    history, monkeypatch, direction, fields, found, expected, text
+):
+    series = history.series[0]
+    monkeypatch.setattr(series, "unit", "us")
+    monkeypatch.setattr(series, "direction", direction)
+    (alone,) = grouped(history, finding(history, 0, text="a reboot", **fields))
+    said = alone.finding
+    assert (said.found, said.expected, said.device, said.what) == (
+        found, expected, series.case.key.check, series.metric,
+    )  # fmt: skip
+    assert said.text.startswith(text)
+    assert "related" not in said.text
+    assert said.text.endswith(f"({alone.cause})")
+    assert alone.cause.startswith("a reboot")
+    assert said.place == ("made", "compute", alone.id)
+    both = grouped(history, finding(history, 0, **fields), finding(history, 1, **fields))
+    assert "(with 1 related metric; " in both[0].finding.text
+    assert (said.fails, said.of_history, said.row.question) == (True, True, STEADY)
 
 
 def test_what_is_over_is_no_alert_but_keeps_the_id(history):
@@ -109,13 +150,17 @@ def test_what_is_over_is_no_alert_but_keeps_the_id(history):
     (both,) = grouped(history, first, second)
     (rest,) = grouped(history, over, second)
     assert alone.id == both.id == rest.id
-    assert rest.metrics == ()
+    assert len(rest.changes) == 1
     assert grouped(history, over) == ()
 
 
 def test_the_order_of_the_findings_does_not_matter(history):
     found = [finding(history, number, start=20 + number % 3) for number in range(6)]
-    assert grouped(history, *found) == grouped(history, *reversed(found))
+    one, other = (
+        [(each.id, each.finding, each.cause) for each in grouped(history, *in_order)]
+        for in_order in (found, found[::-1])
+    )
+    assert one == other
 
 
 def test_most_of_a_partition_is_the_machine(history):
@@ -126,10 +171,10 @@ def test_most_of_a_partition_is_the_machine(history):
         for number, one in enumerate(many)
     ]
     (alert,) = grouped(history, *many)
-    assert alert.kind == "machine"
+    assert alert.finding.kind == "machine"
     assert alert.cause.startswith(f"{len(many)} of {len(history.series)} metrics of the partition")
     (fewer,) = grouped(history, *many[: len(history.series) // 2])
-    assert (fewer.kind, fewer.id) == ("regression", alert.id)
+    assert (fewer.finding.kind, fewer.id) == ("regression", alert.id)
 
 
 def test_a_machine_whose_newest_samples_are_back_is_over(history):

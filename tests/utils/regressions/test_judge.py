@@ -7,11 +7,12 @@ import msgspec
 import pytest
 
 from acceptance import references
+from acceptance.core.findings import Finding
 from acceptance.core.paths import ROOT
 from acceptance.detection.constants import FEWEST, SERIES
 from acceptance.ledger import ResultsFault
+from acceptance.regressions.families import threshold
 from acceptance.regressions.judge import for_gate, judge
-from acceptance.regressions.progress.families import threshold
 from tests.made import (
     COMMAND,
     FIRST,
@@ -43,7 +44,7 @@ def judged(path, library=None, **keywords):
 
 
 def the_alert(judgement):
-    (alert,) = judgement.alerts
+    (alert,) = judgement.incidents
     return alert
 
 
@@ -57,7 +58,7 @@ def from_night(number, worse=1.1, case=3, least=0):
 def test_a_quiet_site_has_no_alert(path):
     nights(path, 60, cases=25)
     judgement = judged(path)
-    assert judgement.alerts == ()
+    assert judgement.incidents == ()
     assert (judgement.judged, judgement.waiting, judgement.stale) == (25 * EACH, {}, 0)
     assert judgement.cannot_judge == ""
     assert judgement.notes == []
@@ -66,20 +67,23 @@ def test_a_quiet_site_has_no_alert(path):
 def test_a_check_that_became_worse_is_one_alert(path):
     nights(path, 45, from_night(BAD))
     alert = the_alert(judged(path))
-    assert (alert.kind, alert.system, alert.partition) == ("regression", "made", "compute")
-    assert (alert.environ, alert.check) == (
-        "spack-openmpi",
+    found, worst, series = alert.finding, alert.worst, alert.worst.series
+    assert (found.kind, found.where, found.device) == (
+        "regression",
+        "made:compute+spack-openmpi",
         "OsuMpi %benchmark=b3 %np=2 %placement=inter-node",
     )
-    assert len(alert.metrics) == EACH - 1
-    assert all(" OsuMpi %benchmark=b3 " in name for name in alert.metrics)
-    assert (alert.unit, alert.direction) in {("us", "lower"), ("MB/s", "higher")}
-    assert alert.change == pytest.approx(alert.after / alert.before - 1)
-    assert abs(alert.change) == pytest.approx(0.1, abs=0.03)
-    assert (alert.change > 0) == (alert.direction == "lower")
-    since = datetime.fromisoformat(alert.since).timestamp()
+    assert len(alert.changes) == EACH
+    assert f"(with {EACH - 1} related metrics; " in found.text
+    assert all(" OsuMpi %benchmark=b3 " in change.series.name for change in alert.changes)
+    assert (series.unit, series.direction) in {("us", "lower"), ("MB/s", "higher")}
+    change = worst.after / worst.before - 1
+    assert abs(change) == pytest.approx(0.1, abs=0.03)
+    assert (change > 0) == (series.direction == "lower")
+    assert f", {abs(change) * 100:.3g} % worse" in found.found
+    since = datetime.fromisoformat(found.since).timestamp()
     assert abs(since - (FIRST + NIGHT * BAD)) < 1.5 * NIGHT
-    assert 0.99 < alert.confidence <= 1
+    assert 0.99 < worst.confidence <= 1
     assert "only benchmark osu.b3" in alert.cause
 
 
@@ -90,12 +94,12 @@ def test_large_messages_are_named(path):
 
 def test_what_became_better_is_no_alert(path):
     nights(path, 45, from_night(BAD, worse=0.8))
-    assert judged(path).alerts == ()
+    assert judged(path).incidents == ()
 
 
 def test_what_has_recovered_is_no_alert(path):
     nights(path, 60, lambda night, case, size: 1.1 if case == 3 and 20 <= night < 35 else 1.0)
-    assert judged(path).alerts == ()
+    assert judged(path).incidents == ()
 
 
 def test_two_partitions_are_two_incidents(path):
@@ -105,7 +109,10 @@ def test_two_partitions_are_two_incidents(path):
 
     worse = lambda night, case, size: 1.1 if night >= BAD and case in (2, 3) else 1.0  # noqa: E731
     nights(path, 45, worse, change=change)
-    assert sorted(alert.partition for alert in judged(path).alerts) == ["compute", "gpu"]
+    assert sorted(alert.finding.partition for alert in judged(path).incidents) == [
+        "made:compute",
+        "made:gpu",
+    ]
 
 
 def test_two_incidents_of_a_partition_weeks_apart(path):
@@ -113,8 +120,8 @@ def test_two_incidents_of_a_partition_weeks_apart(path):
         return 1.1 if (case == 3 and night >= 20) or (case == 5 and night >= 50) else 1.0
 
     nights(path, 65, worse)
-    alerts = judged(path).alerts
-    assert sorted(alert.check.split("=")[1][:2] for alert in alerts) == ["b3", "b5"]
+    alerts = judged(path).incidents
+    assert sorted(alert.finding.device.split("=")[1][:2] for alert in alerts) == ["b3", "b5"]
     assert len({alert.id for alert in alerts}) == 2
 
 
@@ -122,7 +129,7 @@ def test_two_incidents_of_a_partition_weeks_apart(path):
 def test_a_few_nights_cannot_be_judged_and_it_is_said_when_they_can(tmp_path, count):
     nights(tmp_path / "few.db", count, cases=1)
     judgement = judged(tmp_path / "few.db")
-    assert (judgement.alerts, judgement.judged) == ((), 0)
+    assert (judgement.incidents, judgement.judged) == ((), 0)
     ((needed, series),) = judgement.waiting.items()
     assert series == EACH
     assert (
@@ -137,7 +144,7 @@ def test_a_few_nights_cannot_be_judged_and_it_is_said_when_they_can(tmp_path, co
 def test_an_empty_database(path):
     Database(path)
     judgement = judged(path)
-    assert (judgement.alerts, judgement.judged, judgement.cannot_judge) == ((), 0, "")
+    assert (judgement.incidents, judgement.judged, judgement.cannot_judge) == ((), 0, "")
 
 
 def one_metric(path, count, value, unit="us", **fields):
@@ -151,7 +158,7 @@ def test_a_metric_of_unknown_direction_is_a_note(path):
     level = noisy("x", 5.0)
     one_metric(path, 45, lambda n: level(n, 1.0 if n < 40 else 1.3), "points", plain=True)
     judgement = judged(path)
-    assert (judgement.alerts, judgement.judged) == ((), 0)
+    assert (judgement.incidents, judgement.judged) == ((), 0)
     (note,) = judgement.notes
     assert note.startswith("moved, though nothing says which way is better: made:compute+")
     assert "points since 2026-" in note
@@ -161,14 +168,15 @@ def test_a_database_of_plain_reframe_is_judged(path):
     level = noisy("x", 5.0)
     one_metric(path, 45, lambda n: level(n, 1.0 if n < BAD else 1.3), "ms", name="X", plain=True)
     alert = the_alert(judged(path))
-    assert (alert.check, alert.metric, alert.unit, alert.direction) == ("X", "thing", "ms", "lower")
+    series = alert.worst.series
+    assert (alert.finding.subject, series.unit, series.direction) == ("X thing", "ms", "lower")
 
 
 @pytest.mark.parametrize("value", [0.0, math.nan])
 def test_a_series_of_nothing(path, value):
     one_metric(path, 20, lambda n: value)
     judgement = judged(path)
-    assert (judgement.alerts, judgement.judged) == ((), 0)
+    assert (judgement.incidents, judgement.judged) == ((), 0)
     assert judgement.notes[0].startswith("never more than 0, or no numbers, and not judged: made:")
 
 
@@ -176,14 +184,15 @@ def test_a_few_values_that_are_none(path):
     level = noisy("x", 5.0)
     one_metric(path, 30, lambda n: level(n) if n % 10 else 0.0)
     judgement = judged(path)
-    assert (judgement.alerts, judgement.judged) == ((), 1)
+    assert (judgement.incidents, judgement.judged) == ((), 1)
     assert "(0, below, or no number) are left out: 3 of made:compute" in judgement.notes[0]
 
 
 def test_a_constant_series_is_quiet_and_its_change_is_found(path):
     one_metric(path, 45, lambda n: 4.0 if n < BAD else 5.0)
-    assert the_alert(judged(path)).change == pytest.approx(0.25)
-    assert judged(path, until=f"{BAD - 1:08x}-0000-4000-8000-000000000000").alerts == ()
+    worst = the_alert(judged(path)).worst
+    assert worst.after / worst.before == pytest.approx(1.25)
+    assert judged(path, until=f"{BAD - 1:08x}-0000-4000-8000-000000000000").incidents == ()
 
 
 def test_a_series_that_is_no_longer_measured_is_stale(path):
@@ -191,7 +200,7 @@ def test_a_series_that_is_no_longer_measured_is_stale(path):
     for night in range(45, 60):
         database.add([Case(metrics={"latency_8": (noisy("x", 1)(night), "us")})], command="other")
     judgement = judged(path)
-    assert (judgement.alerts, judgement.stale) == ((), 4 * EACH)
+    assert (judgement.incidents, judgement.stale) == ((), 4 * EACH)
     assert (
         f"{4 * EACH} series have no sample of late and are not judged any more" in judgement.notes
     )
@@ -205,7 +214,7 @@ def test_a_night_with_a_wrong_clock_makes_nothing_stale(path, off):
     for night in range(21, 24):
         database.add([one_night(night, 0), one_night(night, 1)])
     judgement = judged(path)
-    assert (judgement.alerts, judgement.judged) == ((), 2 * EACH)
+    assert (judgement.incidents, judgement.judged) == ((), 2 * EACH)
     assert any("a clock went backwards" in note for note in judgement.notes)
 
 
@@ -215,7 +224,7 @@ def test_weekly_runs_are_not_stale(path):
     for week in range(30):
         case = Case(metrics={"latency_8": (level(week, 1.2 if week > 22 else 1), "us")})
         database.add([case], start=FIRST + 7 * NIGHT * week)
-    assert the_alert(judged(path)).metric == "latency_8"
+    assert the_alert(judged(path)).finding.what == "latency_8"
 
 
 def test_the_threshold_grows_with_the_number_of_series():
@@ -236,8 +245,8 @@ def test_an_incident_keeps_its_id_while_it_lasts_and_grows(path):
     alerts = {}
     for night in range(BAD, BAD + 25):
         judgement = judged(path, until=f"{night:08x}-0000-4000-8000-000000000000")
-        for alert in judgement.alerts:
-            alerts.setdefault(alert.id, []).append((night, len(alert.metrics)))
+        for alert in judgement.incidents:
+            alerts.setdefault(alert.id, []).append((night, len(alert.changes)))
     ((seen),) = alerts.values()
     assert seen[0][0] <= BAD + 10
     assert [night for night, _ in seen] == list(range(seen[0][0], BAD + 25))
@@ -250,7 +259,7 @@ def slow(first, last, worse=1.2):
 
 def alerts_by_night(path, first, last):
     return {
-        night: judged(path, until=f"{night:08x}-0000-4000-8000-000000000000").alerts
+        night: judged(path, until=f"{night:08x}-0000-4000-8000-000000000000").incidents
         for night in range(first, last)
     }
 
@@ -259,15 +268,14 @@ def test_a_night_on_which_everything_was_slow_is_the_machine_and_over_when_it_is
     nights(path, BAD + 8, slow(BAD, BAD))
     found = alerts_by_night(path, BAD - 1, BAD + 8)
     (alert,) = found.pop(BAD)
-    assert alert.kind == "machine"
-    assert len(alert.metrics) == ALL - 1
+    assert alert.finding.kind == "machine"
+    assert len(alert.changes) == ALL
     assert alert.cause.startswith(
         f"{ALL} of {ALL} metrics of the partition moved: the machine, not"
     )
-    assert abs(alert.change) > 0.1
-    assert (
-        datetime.fromisoformat(alert.since).timestamp() // NIGHT == (FIRST + NIGHT * BAD) // NIGHT
-    )
+    assert abs(alert.worst.after / alert.worst.before - 1) > 0.1
+    since = datetime.fromisoformat(alert.finding.since).timestamp()
+    assert since // NIGHT == (FIRST + NIGHT * BAD) // NIGHT
     assert set(found.values()) == {()}
     # The night stays known: histories show it.
     assert [each.night for each in judged(path).slow] == [BAD]
@@ -276,7 +284,7 @@ def test_a_night_on_which_everything_was_slow_is_the_machine_and_over_when_it_is
 def test_a_machine_of_two_weeks_of_history_has_slow_nights(path):
     nights(path, 14, slow(13, 13))
     alert = the_alert(judged(path))
-    assert (alert.kind, len(alert.metrics)) == ("machine", ALL - 1)
+    assert (alert.finding.kind, len(alert.changes)) == ("machine", ALL)
 
 
 @pytest.mark.parametrize("length", [3, 6])
@@ -287,7 +295,7 @@ def test_a_machine_that_was_slow_for_some_nights(path, length):
     assert [night for night, alerts in found.items() if alerts] == [*range(BAD, BAD + length)], (
         "one incident, open on these nights and over on the next"
     )
-    assert {alert.kind for alerts in found.values() for alert in alerts} == {"machine"}
+    assert {alert.finding.kind for alerts in found.values() for alert in alerts} == {"machine"}
 
 
 @pytest.mark.parametrize("worse", [1.05, 1.3])
@@ -296,18 +304,18 @@ def test_a_machine_that_stays_slow_is_one_incident_all_the_time(path, worse):
     found = alerts_by_night(path, BAD, BAD + 25)
     assert {len(alerts) for alerts in found.values()} == {1}
     assert len({alerts[0].id for alerts in found.values()}) == 1
-    assert {alerts[0].kind for alerts in found.values()} == {"machine"}
+    assert {alerts[0].finding.kind for alerts in found.values()} == {"machine"}
 
 
 def test_one_slow_case_with_many_metrics_is_no_machine(path):
     nights(path, BAD + 1, slow(BAD, BAD), cases=1)
-    assert judged(path).alerts == ()
+    assert judged(path).incidents == ()
 
 
 def test_a_machine_whose_cases_always_move_together_by_as_much_is_quiet(path):
     together = noisy("together", 1.0, 0.05)
     nights(path, 40, lambda night, case, size: together(night))
-    assert judged(path).alerts == ()
+    assert judged(path).incidents == ()
 
 
 def test_new_software_is_told_from_old_hardware(path):
@@ -399,11 +407,12 @@ def test_a_slow_drift_against_an_old_baseline(path, library):
     drift = lambda night, case, size: 1 + 0.0006 * night if case == 3 else 1.0  # noqa: E731
     nights(path, 160, drift, cases=4, noise=0.02)
     judgement = judged(path, library(1.008, spread=0.005))
-    kinds = {alert.kind for alert in judgement.alerts}
+    kinds = {alert.finding.kind for alert in judgement.incidents}
     assert "drift" in kinds
-    (alert,) = [alert for alert in judgement.alerts if alert.kind == "drift"]
-    assert (alert.metric, alert.before) == ("latency_8", 1.008)
-    assert alert.after > 1.05
+    (alert,) = [alert for alert in judgement.incidents if alert.finding.kind == "drift"]
+    assert (alert.finding.what, alert.worst.before) == ("latency_8", 1.008)
+    assert alert.finding.expected.startswith("1.008")
+    assert alert.worst.after > 1.05
     assert "against the baseline, sessions of 2026-01-01" in alert.cause
 
 
@@ -411,14 +420,14 @@ def test_the_note_of_a_baseline_decides_nothing(path, library):
     drift = lambda night, case, size: 1 + 0.0006 * night if case == 3 else 1.0  # noqa: E731
     nights(path, 160, drift, cases=4, noise=0.02)
     for note in ("spread 50 %", "spread none", ""):
-        alerts = judged(path, library(1.008, spread=0.005, note=note)).alerts
-        assert "drift" in {alert.kind for alert in alerts}
+        alerts = judged(path, library(1.008, spread=0.005, note=note)).incidents
+        assert "drift" in {alert.finding.kind for alert in alerts}
 
 
 def test_what_lies_at_its_baseline_has_no_drift(path, library):
     nights(path, 60, cases=4)
-    assert judged(path, library(1.008)).alerts == ()
-    assert judged(path, library(1.008, size="2048")).alerts == (), "the baseline of another size"
+    assert judged(path, library(1.008)).incidents == ()
+    assert judged(path, library(1.008, size="2048")).incidents == (), "the baseline of another size"
 
 
 def test_a_change_that_a_new_baseline_accepts_is_over(path, library):
@@ -426,13 +435,13 @@ def test_a_change_that_a_new_baseline_accepts_is_over(path, library):
     before = the_alert(judged(path))
     after = the_alert(judged(path, library(1.008 * 1.1)))
     assert after.id == before.id
-    assert len(after.metrics) == len(before.metrics) - 1
-    assert not any(name.endswith(" latency_8") for name in (*after.metrics, after.name))
+    assert len(after.changes) == len(before.changes) - 1
+    assert "latency_8" not in {change.series.metric for change in after.changes}
 
 
 def test_a_baseline_in_another_unit_judges_nothing(path, library):
     nights(path, 45, cases=4)
-    assert judged(path, library(1.008, unit="s")).alerts == ()
+    assert judged(path, library(1.008, unit="s")).incidents == ()
 
 
 def gone(from_night, until=10_000, case=3):
@@ -446,11 +455,13 @@ def test_a_case_that_vanishes_is_an_alert_until_it_is_how_things_are(path):
     found = alerts_by_night(path, 19, 30)
     assert [night for night, alerts in found.items() if alerts] == list(range(20, 27))
     alerts = [alert for one in found.values() for alert in one]
-    assert {alert.kind for alert in alerts} == {"vanished"}
+    assert {alert.finding.kind for alert in alerts} == {"vanished"}
     assert len({alert.id for alert in alerts}) == 1
-    assert {len(alert.metrics) for alert in alerts} == {EACH - 1}
-    assert {(alert.before, alert.after, alert.change) for alert in alerts} == {(None, None, None)}
-    since = {datetime.fromisoformat(alert.since).timestamp() for alert in alerts}
+    assert {len(alert.changes) for alert in alerts} == {EACH}
+    assert {(alert.finding.found, alert.finding.expected) for alert in alerts} == {
+        ("no longer measured", "")
+    }
+    since = {datetime.fromisoformat(alert.finding.since).timestamp() for alert in alerts}
     assert since == {FIRST + 20 * NIGHT}
 
 
@@ -472,7 +483,7 @@ def test_a_case_of_more_nodes_than_there_were_has_not_vanished(path):
     nights(path, 24, change=change)
     found = alerts_by_night(path, 19, 24)
     # From night 22 on the nodes are there, and one of the two cases is not.
-    assert [[alert.kind for alert in alerts] for alerts in found.values()] == [
+    assert [[alert.finding.kind for alert in alerts] for alerts in found.values()] == [
         [], [], [], ["vanished"], ["vanished"],
     ]  # fmt: skip
 
@@ -485,7 +496,8 @@ def test_one_metric_that_vanishes(path):
 
     nights(path, 21, change=change)
     alert = the_alert(judged(path))
-    assert (alert.kind, alert.metric, alert.metrics) == ("vanished", "latency_8", ())
+    assert (alert.finding.kind, alert.finding.what) == ("vanished", "latency_8")
+    assert len(alert.changes) == 1
 
 
 def test_a_metric_that_is_zero_now(path):
@@ -496,7 +508,7 @@ def test_a_metric_that_is_zero_now(path):
 
     nights(path, 21, change=change)
     alert = the_alert(judged(path))
-    assert alert.kind == "vanished"
+    assert alert.finding.kind == "vanished"
     assert "it is 0, below, or no number now" in alert.cause
 
 
@@ -508,7 +520,7 @@ def test_a_case_that_did_not_pass_has_not_vanished(path, result):
         return case
 
     nights(path, 22, change=change)
-    assert judged(path).alerts == ()
+    assert judged(path).incidents == ()
 
 
 @pytest.mark.parametrize(
@@ -524,20 +536,20 @@ def test_what_was_not_selected_or_not_come_to_has_not_vanished(path, command, ab
         command=command,
         aborted=aborted,
     )
-    assert judged(path).alerts == ()
+    assert judged(path).incidents == ()
 
 
 def test_what_another_selection_still_measures_has_not_vanished(path):
     database = nights(path, 21, change=gone(20))
     database.add([one_night(20, 3)], start=FIRST + 20 * NIGHT + 7200, command=f"{COMMAND} -n b3")
-    assert judged(path).alerts == ()
+    assert judged(path).incidents == ()
 
 
 @pytest.mark.parametrize("label", ["--session-extras run=1", "--session-extras=run=2"])
 def test_a_label_of_the_run_hides_no_loss(path, label):
     database = nights(path, 20, cases=2)
     database.add([one_night(20, 0)], command=f"{COMMAND} {label}")
-    assert the_alert(judged(path)).kind == "vanished"
+    assert the_alert(judged(path)).finding.kind == "vanished"
 
 
 def test_a_metric_that_changes_its_unit(path):
@@ -549,7 +561,8 @@ def test_a_metric_that_changes_its_unit(path):
 
     nights(path, 22, change=change)
     alert = the_alert(judged(path))
-    assert (alert.kind, alert.metric, alert.unit) == ("unit", "latency_8", "s")
+    assert (alert.finding.kind, alert.finding.what) == ("unit", "latency_8")
+    assert alert.finding.found == "its unit changed, now s"
     assert "was in us" in alert.cause
 
 
@@ -560,14 +573,14 @@ def test_another_problem_size_leaves_the_first_one_vanished(path):
         return case
 
     nights(path, 22, change=change)
-    assert the_alert(judged(path)).kind == "vanished"
+    assert the_alert(judged(path)).finding.kind == "vanished"
 
 
 def test_the_gate_judges_as_of_its_session(path):
     nights(path, 45, from_night(BAD))
     early = for_gate(opened(path), REFERENCE, f"{BAD - 2:08x}-0000-4000-8000-000000000000")
-    assert (early.alerts, early.judged) == ((), ALL)
-    assert len(for_gate(opened(path), REFERENCE).alerts) == 1
+    assert (early.incidents, early.judged) == ((), ALL)
+    assert len(for_gate(opened(path), REFERENCE).incidents) == 1
     with pytest.raises(ResultsFault, match="holds no session nobody"):
         for_gate(opened(path), REFERENCE, "nobody")
 
@@ -582,6 +595,6 @@ def test_the_gate_says_when_the_references_cannot_be_read(path, tmp_path, monkey
 def test_an_alert_is_plain_data(path):
     nights(path, 45, from_night(BAD))
     alert = the_alert(judged(path))
-    for name in ("before", "after", "change", "confidence"):
-        assert type(getattr(alert, name)) is float
-    assert msgspec.json.decode(msgspec.json.encode(alert), type=type(alert)) == alert
+    for name in ("before", "after", "confidence"):
+        assert type(getattr(alert.worst, name)) is float
+    assert msgspec.json.decode(msgspec.json.encode(alert.finding), type=Finding) == alert.finding

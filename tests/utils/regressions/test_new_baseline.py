@@ -7,11 +7,12 @@ import sqlite3
 import pytest
 
 from acceptance import references
+from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT
 from acceptance.detection.constants import BASELINE_FEWEST
 from acceptance.regressions.changes import baseline_of
-from acceptance.regressions.history.series import day, software_text
-from acceptance.regressions.new_baseline import BaselineFault, propose, select, write
+from acceptance.regressions.history import day, software_text
+from acceptance.regressions.new_baseline import propose, select, write
 from tests.made import FIRST, NIGHT, SOFTWARE, Case, Database, campaigns, nights, noisy
 from tests.stored import load
 
@@ -245,9 +246,9 @@ def test_sessions_by_the_beginning_of_their_uuid(path):
     steady(Database(path), 3)
     history = load(path)
     assert [one.number for one in select(history, ["00000001", "00000002-0000"])] == [2, 3]
-    with pytest.raises(BaselineFault, match="no session begins with 'ffff'"):
+    with pytest.raises(Fault, match="no session begins with 'ffff'"):
         select(history, ["ffff"])
-    with pytest.raises(BaselineFault, match="several sessions begin with '0'"):
+    with pytest.raises(Fault, match="several sessions begin with '0'"):
         select(history, ["0"])
 
 
@@ -271,7 +272,7 @@ def test_the_last_nights_have_all_of_their_sessions(path):
 def test_a_system_without_results(path, folder):
     steady(Database(path), 3)
     history = load(path)
-    with pytest.raises(BaselineFault, match="no result of the system 'other'"):
+    with pytest.raises(Fault, match="no result of the system 'other'"):
         propose(history, "other", history.sessions, references.load(folder))
 
 
@@ -279,7 +280,7 @@ def test_nothing_is_written_that_would_not_be_read(path, folder):
     steady(Database(path), 10)
     proposal = proposed(path, folder)
     proposal.kept.append(proposal.changes[0].new)
-    with pytest.raises(BaselineFault, match=r"was not written: .*made\.csv:3"):
+    with pytest.raises(Fault, match=r"was not written: .*made\.csv:3"):
         write(proposal, references.load(folder))
     assert not (folder / "sites").exists()
 
@@ -289,7 +290,7 @@ def test_a_folder_that_cannot_be_written(path, folder):
     library = references.load(folder)
     proposal = proposed(path, folder)
     (folder / "sites").write_text("in the way")
-    with pytest.raises(BaselineFault, match="was not written"):
+    with pytest.raises(Fault, match="was not written"):
         write(proposal, library)
 
 

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
+from acceptance.regressions.changes import on_same_nodes
 from acceptance.regressions.judge import judge
 from acceptance.regressions.progress import update
-from acceptance.regressions.spells_of_changes import on_same_nodes
 from tests.made import nights
 from tests.stored import load
 
@@ -35,15 +35,15 @@ def turns(night, number, case):
 
 def test_nodes_in_turn_that_differ_are_no_change_and_a_drop_of_all_is(path):
     nights(path, 60, differing, change=turns)
-    assert judge(load(path)).alerts == ()
+    assert judge(load(path)).incidents == ()
 
 
 def test_a_drop_of_all_nodes_is_an_incident_of_its_night(path):
     worse = lambda n, case, size: differing(n, case, size) * (1.08 if n >= 50 else 1)  # noqa: E731
     nights(path, 58, worse, change=turns)
-    alerts = judge(load(path)).alerts
-    assert alerts
-    assert all(alert.kind in ("regression", "machine") for alert in alerts)
+    incidents = judge(load(path)).incidents
+    assert incidents
+    assert all(each.finding.kind in ("regression", "machine") for each in incidents)
 
 
 def test_values_of_one_set_of_nodes_and_of_none_are_what_was_measured(path):

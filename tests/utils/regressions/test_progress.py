@@ -1,4 +1,4 @@
-"""`regressions/progress/`: each session is judged once, and as if all had been judged again."""
+"""`regressions/progress.py`: each session is judged once, and as if all had been judged again."""
 
 import contextlib
 import errno
@@ -10,9 +10,10 @@ import zipfile
 import pytest
 from msgspec import msgpack
 
+from acceptance.core.state_files import StoredFault
+from acceptance.regressions import progress, records
+from acceptance.regressions import progress as kept_files
 from acceptance.regressions.judge import judge
-from acceptance.regressions.progress import progress, records
-from acceptance.regressions.progress import progress as kept_files
 from tests.made_series import Acknowledging, Made, compare, known
 
 
@@ -177,7 +178,7 @@ def test_a_bit_of_the_file_changes_nothing_or_is_told(place):
                 blocks = {f"records{begin}": kept.block(begin) for begin in begins}
                 for number in range(len(kept.families)):
                     blocks[f"states{number}"] = kept.states(number)
-            except records.DamagedError:
+            except StoredFault:
                 told += 1
             else:
                 assert all(contents[name].endswith(each.tobytes()) for name, each in blocks.items())

@@ -274,8 +274,8 @@ def test_slow_nights_and_acknowledgements_stand_in_the_plot(source, page, tmp_pa
 
 def test_acknowledgements_stand_at_their_series(source, monkeypatch):
     judgement = source.judgements[False]
-    alert = judgement.incidents[0].alert
-    ack = acknowledgements.Ack(alert.id, "cable ordered", date(2026, 4, 1), "operator", GIVEN)
+    incident = judgement.incidents[0]
+    ack = acknowledgements.Ack(incident.id, "cable ordered", date(2026, 4, 1), "operator", GIVEN)
     other = acknowledgements.Ack(
         "*b3*latency_8", "known", date(2026, 4, 1), "operator", GIVEN + timedelta(days=1)
     )

@@ -44,10 +44,10 @@ def source(tmp_path_factory):
     )  # fmt: skip
     stored.keep(made.workspace, uuid, verdict)
     alerts = [
-        Alert(
-            f"{number}" * 12, "failure", "made", "compute", "", f"check {number}",
-            NOW.isoformat(), cause="a cable", text=report_data.HOSTILE,
-        )
+        Alert(f"{number}" * 12, Finding(
+            "case-failed", f"a cable {report_data.HOSTILE}", device=f"check {number}",
+            where="made:compute", since=NOW.isoformat(),
+        ))
         for number in (1, 2)
     ]  # fmt: skip
     notify.update(alerts, NOW, made.workspace.alerts, judged=lambda _: True)
@@ -93,10 +93,10 @@ def test_the_overview_counts_each_case_as_the_verdict_does(site):
     assert f"{said};" in (site / "index.html").read_text()
 
 
-def test_alerts_have_their_cause_and_who_acknowledged_them(site, page):  # noqa: F811
+def test_alerts_have_their_sentence_and_who_acknowledged_them(site, page):  # noqa: F811
     open_page(page, site)
     first, second = page.locator("#alerts + ul li").all_inner_texts()
-    assert "cause: a cable" in first
+    assert "failure new made:compute check 1: a cable <script>" in " ".join(first.split())
     assert "nobody has acknowledged it" in first
     assert "known <b>" in second
 

@@ -5,8 +5,9 @@ import shutil
 import pytest
 
 from acceptance import references
+from acceptance.core.errors import Fault
 from acceptance.references import ReferenceFault, recordings
-from acceptance.regressions import BaselineFault, new_baseline
+from acceptance.regressions import new_baseline
 from acceptance.simulation import judging
 from tests import made
 from tests.places import ROOT
@@ -161,7 +162,7 @@ def test_what_does_not_repeat_is_not_recorded(folder, tmp_path, values, said):
 
 def test_no_session_of_the_model_is_a_baseline_of_the_real_system(folder, tmp_path):
     history = database(tmp_path / "results.db", 7.25, 7.25)
-    with pytest.raises(BaselineFault, match="hold no result of the system 'koop2008'"):
+    with pytest.raises(Fault, match="hold no result of the system 'koop2008'"):
         new_baseline.propose(history, "koop2008", history.sessions, references.load(folder))
 
 

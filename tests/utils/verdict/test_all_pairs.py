@@ -54,7 +54,7 @@ def test_a_slow_node_and_a_slow_path_are_a_problem_and_an_alert_each():
     assert kinds == ["case-failed", "node-slow", "way-slow"]
     assert verdict.problems[1].text.startswith("made:qdr: node3 is slow in both directions")
     node, way = alerts_of(verdict)
-    assert (node.nodes, way.nodes) == (("node3",), ("node5", "node7"))
+    assert (node.finding.nodes, way.finding.nodes) == (("node3",), ("node5", "node7"))
     # The case fails for nothing else.
     assert verdict.problems[0].alerts == (node.id, way.id)
     again = alerts_of(verdict_of(stored(measured(["node3"]))))
@@ -170,4 +170,4 @@ def test_a_case_that_failed_for_something_else_too_has_an_alert_of_its_own():
     found = stored(measured(["node3"]))
     verdict = verdict_of(replace(found, findings=(*found.findings, link)))
     assert isinstance(verdict.cases[0], CaseResult)
-    assert [each.nodes for each in alerts_of(verdict)] == [("node2",), ("node3",)]
+    assert [each.finding.nodes for each in alerts_of(verdict)] == [("node2",), ("node3",)]

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from acceptance.alerts import alert
+from acceptance.alerts import AWAY, MANY
 from acceptance.core.findings import Finding
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.nodes.culprits import Culprit
@@ -53,9 +53,9 @@ def told(given, known=()):
 def test_a_node_has_one_alert_whatever_it_failed():
     given = verdict(links("node1"), links("node2"), links("node1", "slot at x4", name="x"))
     first, second = told(given)
-    assert (first.kind, first.name) == (alert.NODE, "made:batch node1")
+    assert (first.called[0], first.name) == ("faulty node", "made:batch node1")
     assert first.line == "made:batch node1: port down since 2026-11-22"
-    assert second.nodes == ("node2",)
+    assert second.finding.nodes == ("node2",)
     assert {problem.alerts for problem in given.problems} == {(first.id,), (second.id,)}
 
 
@@ -63,14 +63,14 @@ def test_a_benchmark_has_one_alert_for_all_of_its_cases():
     given = verdict(bench("Bcast", "node1", "node2"), bench("Bcast", "node3"), bench("Reduce"))
     bcast, reduce = told(given)
     assert bcast.name == f"{WHERE} imb.Bcast"
-    assert bcast.nodes == ("node1", "node2", "node3")
-    assert reduce.check == "imb.Reduce"
+    assert bcast.finding.nodes == ("node1", "node2", "node3")
+    assert reduce.finding.device == "imb.Reduce"
 
 
 def test_what_is_not_measured_is_told_but_never_excused():
     given = verdict(problems=[("step-not-run", "imb"), ("alerts",)])
     (gap,) = told(given)
-    assert (gap.kind, gap.sort) == (alert.UNMEASURED, "nightly")
+    assert (gap.called[0], gap.sort) == ("missing measurement", "nightly")
     assert [problem.alerts for problem in given.problems] == [(), ()]
 
 
@@ -78,8 +78,8 @@ def test_what_is_not_measured_is_told_but_never_excused():
 def test_that_nothing_was_measured_belongs_to_the_failures_unless_cases_were_skipped(others):
     given = verdict(bench("Reduce"), *others[:0], problems=[("nothing-measured", "imb")])
     given.cases += others
-    kinds = [each.kind for each in told(given)]
-    assert kinds == [alert.FAILURE, *[alert.UNMEASURED] * len(others)]
+    called = [each.called[0] for each in told(given)]
+    assert called == ["failure", *["missing measurement"] * len(others)]
     assert bool(given.problems[-1].alerts) is not bool(others)
 
 
@@ -88,7 +88,7 @@ def test_an_alert_keeps_id_and_beginning_as_long_as_it_lasts():
     later = verdict(links("node1", "another fault"))
     later.time = "2026-11-24T01:00:00"
     (again,) = told(later, [first])
-    assert (again.id, again.since) == (first.id, first.since)
+    assert (again.id, again.finding.since) == (first.id, first.finding.since)
 
 
 def test_a_switch_is_one_alert_and_what_was_known_before_keeps_its_own():
@@ -97,15 +97,15 @@ def test_a_switch_is_one_alert_and_what_was_known_before_keeps_its_own():
     given = verdict(*broken)
     own, summary = told(given, [known])
     assert own.id == known.id
-    assert (summary.kind, len(summary.parts)) == (alert.MANY, MOST + 1)
+    assert (summary.finding.kind, len(summary.parts)) == (MANY, MOST + 1)
     assert f"{MOST + 1} failures: node1, node2" in summary.line
     assert given.problems[3].alerts == (summary.id,)
     # The next night some of them still fail, and one more: it is told by itself.
     given = verdict(*broken[:4], links("other"))
     after = told(given, [known, summary])
     assert [each.id for each in after[:2]] == [known.id, summary.id]
-    assert after[1].nodes == ("node1", "node2", "node3")
-    assert [each.check for each in after[2:]] == ["other"]
+    assert after[1].finding.nodes == ("node1", "node2", "node3")
+    assert [each.finding.device for each in after[2:]] == ["other"]
 
 
 def with_nodes(*not_up, known=("node1", "node2")):
@@ -119,7 +119,8 @@ def with_nodes(*not_up, known=("node1", "node2")):
 def test_a_node_that_is_not_up_is_an_alert_that_fails_nothing_until_it_is():
     given = with_nodes("node2")
     (each,) = told(given)
-    assert (each.kind, each.nodes, given.status) == (alert.AWAY, ("node2",), Status.PASSED)
+    found = each.finding
+    assert (found.kind, found.nodes, given.status) == (AWAY, ("node2",), Status.PASSED)
     assert each.line == "made:batch node2: drained (bad DIMM) since 2026-11-22"
     (again,) = told(with_nodes("node2"), [each])
     assert again.id == each.id
@@ -132,7 +133,7 @@ def test_a_node_that_is_not_up_is_an_alert_that_fails_nothing_until_it_is():
 
 def test_up_to_a_number_each_has_an_alert_of_its_own():
     given = verdict(*(links(f"node{number}") for number in range(MOST)))
-    assert {each.kind for each in told(given)} == {alert.NODE}
+    assert {each.called[0] for each in told(given)} == {"faulty node"}
 
 
 def ended(each, later):
@@ -170,7 +171,7 @@ def test_a_group_with_a_fault_of_the_fabric_ends_when_that_was_looked_at_too():
     (summary,) = told(verdict(view, *(links(f"node{number}") for number in range(MOST))))
     good = [links(f"node{number}", result="pass", findings=()) for number in range(MOST)]
     seen = CaseResult(WHERE, name, "pass", "fabric", **measured)
-    assert summary.kind == alert.MANY
+    assert summary.finding.kind == MANY
     assert not ended(summary, verdict(*good))
     assert not ended(summary, verdict(seen))
     assert ended(summary, verdict(seen, *good))
@@ -210,7 +211,7 @@ def compared(*nodes):
 
 def test_a_slow_node_was_looked_at_when_nodes_were_compared():
     (each,) = told(slow("node3"))
-    assert (each.name, each.nodes) == ("made:batch node-slow all-pairs node3", ("node3",))
+    assert (each.name, each.finding.nodes) == ("made:batch node-slow all-pairs node3", ("node3",))
     assert not ended(each, compared("node3", "node4"))
     assert not ended(each, compared("node1", "node2", "node4"))
     assert ended(each, compared("node2", "node3", "node4"))
@@ -219,7 +220,7 @@ def test_a_slow_node_was_looked_at_when_nodes_were_compared():
 def test_many_slow_nodes_have_not_ended_since_their_links_are_good():
     names = [f"node{number}" for number in range(MOST + 1)]
     summary, *others = told(slow(*names))
-    assert (summary.kind, others) == (alert.MANY, [])
+    assert (summary.finding.kind, others) == (MANY, [])
     good = [links(name, result="pass", findings=()) for name in names]
     later = compared(*names)
     later.cases = good

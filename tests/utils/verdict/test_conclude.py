@@ -49,21 +49,17 @@ def test_a_history_that_got_worse_is_red_as_one_incident(site, databases):
     status, verdict = gate(site, databases / "dropped.db")
     assert (status, verdict["verdict"]) == (1, "fail")
     (alert,) = verdict["alerts"]
-    assert alert.keys() >= {
-        *("system", "partition", "environ", "check", "metric", "unit", "direction"),
-        *("before", "after", "change", "since", "confidence", "cause"),
-    }
-    assert (alert["system"], alert["partition"]) == ("made", "compute")
-    assert alert["environ"] == "spack-openmpi"
-    latency = alert["unit"] == "us"
-    assert alert["direction"] == ("lower" if latency else "higher")
-    assert alert["change"] == pytest.approx(0.3 if latency else 1 / 1.3 - 1, abs=0.05)
-    assert alert["since"].startswith("2026-01-31")
-    assert 0.9 < alert["confidence"] <= 1
-    assert len(alert["metrics"]) == 3 * 2 * len(SIZES) - 1
+    found = alert["finding"]
+    assert found["where"] == "made:compute+spack-openmpi"
+    latency = " us, " in found["found"]
+    change = float(re.search(r", ([\d.]+) % worse$", found["found"])[1])
+    assert change == pytest.approx(30 if latency else 100 - 100 / 1.3, abs=5)
+    assert found["expected"].endswith("us" if latency else "MB/s")
+    assert found["since"].startswith("2026-01-31")
+    assert f"(with {3 * 2 * len(SIZES) - 1} related metrics; " in found["text"]
     (problem,) = verdict["problems"]
-    assert problem["kind"] == "regression"
-    assert alert["id"] in problem["text"]
+    assert (problem["kind"], problem["alerts"]) == ("regression", [alert["id"]])
+    assert f"{found['text']} [{alert['id']}]" in problem["text"]
     assert verdict["history"]["judged"] == CASES * 2 * len(SIZES)
 
 
@@ -94,7 +90,7 @@ def test_another_database_is_judged_with_the_history_of_all_its_systems(site, tm
         database.add(well, start=made.FIRST + made.NIGHT * night + 4000)
     status, verdict = gate(site, tmp_path / "two.db")
     assert (status, verdict["system"]) == (1, "well")
-    assert {alert["system"] for alert in verdict["alerts"]} == {"made"}
+    assert {alert["finding"]["where"].split(":")[0] for alert in verdict["alerts"]} == {"made"}
     assert any("of made the history was judged, no session" in note for note in verdict["notes"])
     status, verdict = gate(site, tmp_path / "two.db", "--session", sick_night)
     assert (status, verdict["system"], verdict["notes"]) == (1, "made", [])
@@ -188,8 +184,8 @@ def test_an_acknowledged_alert_is_listed_and_fails_nothing(site, databases):
     status, verdict = gate(site, database)
     assert (status, verdict["alerts"]) == (0, [])
     (acknowledged,) = verdict["acknowledged"]
-    assert acknowledged["alert"]["id"] == alert["id"]
-    assert acknowledged["acknowledgement"]["reason"] == "cable ordered"
+    assert acknowledged["id"] == alert["id"]
+    assert acknowledged["acknowledged"]["reason"] == "cable ordered"
     assert [problem["alerts"] for problem in verdict["excused"]] == [[alert["id"]]]
     assert "cable ordered: made:" in gate_text(site, database)
 
@@ -357,7 +353,7 @@ def test_what_looks_worse_is_measured_again_in_the_same_night(suspicious):
     status, verdict = suspicious.gate("--run", "tonight", "--confirm", "6")
     assert status == 1
     (alert,) = verdict["alerts"]
-    assert alert["change"] > 0
+    assert " % worse since " in alert["finding"]["text"]
     assert any("measured again, 6 times in all: Osu" in note for note in verdict["notes"])
     assert len(ran(suspicious)) == 7
     assert len(set(ran(suspicious))) == 1  # the same arguments

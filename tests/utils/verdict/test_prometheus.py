@@ -6,7 +6,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from msgspec import structs
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import acknowledgements, notify
@@ -17,11 +16,11 @@ from acceptance.ledger import Case, Metric, Session
 from acceptance.verdict import outputs as export
 from acceptance.verdict.model import Verdict
 from tests import made
-from tests.alerted import ALERT, NOW, OTHER, named
+from tests.alerted import ALERT, NOW, OTHER, named, of
 
 DASHBOARD = ROOT / "config/monitoring/grafana.json"
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
-KEPT = notify.Listing((), (), ())
+KEPT = notify.Notification()
 
 METRIC = Metric("latency_8", 1.25, "us", 1.21, -0.5, 0.1, "baseline x", True)
 CASE = Case(
@@ -183,7 +182,7 @@ def test_without_a_session_the_verdict_is_there():
 
 
 def test_open_alerts_are_counted(tmp_path):
-    far = structs.replace(OTHER, system="far")
+    far = of(OTHER, where="far:default")
     notify.update([ALERT, far], NOW, tmp_path, to=named("json://127.0.0.1:1/"))
     now = NOW + timedelta(hours=1)
     acknowledgements.add(

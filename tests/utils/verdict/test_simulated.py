@@ -7,12 +7,12 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
-from acceptance.alerts import Entry, messages
+from acceptance.alerts import notify
 from acceptance.core import words
 from acceptance.regressions import judge
 from acceptance.verdict.model import Verdict
 from tests import made
-from tests.alerted import ALERT, NOW
+from tests.alerted import ALERT, NOW, of
 from tests.stored import load, opened
 
 BY = "SimGrid 3.32"
@@ -44,7 +44,8 @@ def test_a_fault_of_one_makes_no_alert_of_the_other(tmp_path, faulty):
         found = judge.for_gate(opened(path), tmp_path, simulated=system == MODEL)
         assert found.systems == (system,)
         assert found.apart == (MODEL if system == REAL else REAL,)
-        assert {alert.system for alert in found.alerts} == ({system} if system == faulty else set())
+        systems = {each.finding.system for each in found.incidents}
+        assert systems == ({system} if system == faulty else set())
         assert {series.case.key.system for series in found.suspected} <= {system}
 
 
@@ -60,8 +61,10 @@ def test_a_real_system_is_judged_as_if_there_were_no_model(tmp_path):
         )
     beside, by_itself = (judge.for_gate(opened(each), tmp_path) for each in (path, alone.path))
     assert (beside.judged, beside.waiting) == (by_itself.judged, by_itself.waiting)
-    assert beside.alerts == by_itself.alerts
-    assert beside.alerts
+    assert beside.incidents
+    assert [each.finding for each in beside.incidents] == [
+        each.finding for each in by_itself.incidents
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +101,7 @@ def test_data_of_the_gate_say_so(outputs):
     data = json.loads(outputs["gate --format json"])
     assert data["simulated"] is True
     assert data["simulators"] == [BY]
-    assert {alert["system"] for alert in data["alerts"]} == {MODEL}
+    assert {alert["finding"]["where"].split(":")[0] for alert in data["alerts"]} == {MODEL}
     assert Verdict(system=MODEL).simulated, "also of a run that stored nothing"
     assert not Verdict(system=REAL).simulated
 
@@ -138,12 +141,12 @@ def test_a_newer_simulator_is_another_software(tmp_path):
 
 
 def test_messages_say_so():
-    of_model = Entry(replace(ALERT, system=MODEL), NOW, NOW)
+    of_model = of(ALERT, where=f"{MODEL}:default")
     for news in ([of_model], [replace(of_model, ended=NOW)]):
-        assert messages.subject(news).startswith("SIMULATED: ")
-        assert "All of this is SIMULATED" in messages.body(news, NOW)
-    news = [Entry(ALERT, NOW, NOW)]
-    assert "SIMULATED" not in messages.subject(news) + messages.body(news, NOW)
+        assert notify.subject(news).startswith("SIMULATED: ")
+        assert "All of this is SIMULATED" in notify.body(news, NOW)
+    news = [ALERT]
+    assert "SIMULATED" not in notify.subject(news) + notify.body(news, NOW)
 
 
 def test_neither_the_name_nor_the_fact_is_there_alone():

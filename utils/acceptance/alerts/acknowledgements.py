@@ -1,7 +1,8 @@
-"""Acknowledgements: alerts that somebody has seen, with a reason and an end date.
+"""Alerts: findings that somebody is told of, with their state; and who has acknowledged them.
 
-An acknowledged alert is listed, not sent, up to and including its end date; if it is still open
-then, it is sent again. One that names an alert by its id holds for the incident which was open when
+What is wrong for one reason is one alert, however many metrics or cases show it. An acknowledged
+alert is listed, not sent, up to and including its end date; if it is still open then, it is sent
+again. An acknowledgement that names an alert by its id holds for the incident which was open when
 it was given, one that is a pattern for every alert that it matches. Stored in
 `var/alerts/acks.json`.
 """
@@ -16,9 +17,10 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from acceptance.alerts.alert import Alert
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
+from acceptance.core.findings import Finding
+from acceptance.core.kinds import HISTORY, OF_CABLES, OF_LINKS
 
 #: The longest time for which an alert can be acknowledged, and for which a pattern can: nobody
 #: knows what else it will match.
@@ -28,9 +30,14 @@ LONGEST, LONGEST_OF_PATTERN = timedelta(days=366), timedelta(days=14)
 PATIENCE = 10.0
 _ACKS = "acks.json"
 
+#: Kinds of what a case fails for that is told of the node where it was seen.
+AT_A_NODE = {"no-bytes", *OF_LINKS, *OF_CABLES}
+#: The kind of what stands for very many alerts, and of a node that Slurm gives no jobs, of which
+#: no verdict is red.
+MANY, AWAY = "many", "node-absent"
 
-class AckFault(Fault):
-    """An acknowledgement that cannot be: why, and what would be possible."""
+#: A time with its zone, as it is stored.
+Time = Annotated[datetime, Meta(tz=True)]
 
 
 class Ack(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,19 +51,19 @@ class Ack(Struct, frozen=True, forbid_unknown_fields=True):
     reason: str
     until: date
     who: str
-    when: Annotated[datetime, Meta(tz=True)]
+    when: Time
 
     def holds(self, now: datetime) -> bool:
         """Tell whether the end date has not passed."""
         return now.astimezone().date() <= self.until
 
-    def covers(self, alert: Alert, opened: datetime | None = None) -> bool:
-        """Tell whether this is of that alert, which was first seen at `opened` (default: before).
+    def covers(self, alert: "Alert") -> bool:
+        """Tell whether this is of that alert: by its id if it was open already, or its name.
 
         `[` stands for itself: names of checks have it more often than patterns need it.
         """
         if self.what == alert.id:
-            return opened is None or opened <= self.when
+            return alert.opened is None or alert.opened <= self.when
         return self.fits(alert.name)
 
     def fits(self, name: str) -> bool:
@@ -69,25 +76,83 @@ class Ack(Struct, frozen=True, forbid_unknown_fields=True):
         return f"acknowledged until {self.until} by {self.who}: {self.reason}"
 
 
+class Alert(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A finding that somebody is told of, and what became of it.
+
+    `id` is stable as long as it lasts. It ends when its `cases` have passed on the nodes of the
+    finding, or where it has neither when a run of the same `sort` (nightly, accept; empty: by hand)
+    is without it; where nodes are slow, when they are `compared` again in each of these quantities,
+    `fabric` where it is of that. `parts` are the ids of the alerts that it stands for.
+
+    State: when it was `seen` first (`opened`) and last, when each target was `told` of it, who has
+    `acknowledged` it, and who did (`lapsed`) until every target was told that it is still open. One
+    that has `ended` is kept until every target was told so, too.
+    """
+
+    id: Annotated[str, Meta(min_length=1)]
+    finding: Finding
+    cases: tuple[str, ...] = ()
+    compared: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+    sort: str = ""
+    opened: Time | None = None
+    seen: Time | None = None
+    told: dict[str, Time] = {}
+    acknowledged: Ack | None = None
+    lapsed: Ack | None = None
+    ended: Time | None = None
+
+    @property
+    def name(self) -> str:
+        """Return `system:partition+environ check metric`, which patterns are compared with."""
+        return f"{self.finding.where} {self.finding.subject}"
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """Return what one and several of its sort are called."""
+        kind = self.finding.kind
+        if kind in HISTORY:
+            return HISTORY[kind]
+        if kind in AT_A_NODE:
+            return "faulty node", "faulty nodes"
+        if kind == AWAY:
+            return "node not up", "nodes not up"
+        if kind == MANY:
+            return "group of failures", "groups of failures"
+        if self.finding.row.unmeasured:
+            return "missing measurement", "missing measurements"
+        return "failure", "failures"
+
+    @property
+    def line(self) -> str:
+        """Return it as one sentence for people."""
+        since = "" if self.finding.of_history else f" since {self.finding.since[:10]}"
+        return f"{self.name}: {self.finding.text}{since}"
+
+    @property
+    def known(self) -> str:
+        """Say who has acknowledged it, until when and why; and what it is."""
+        by = f"{self.acknowledged.text}: " if self.acknowledged else ""
+        return f"{by}{self.line} [{self.id}]"
+
+
 def load(folder: Path) -> list[Ack]:
     """Read all acknowledgements, those that have ended too.
 
-    Raises AckFault when they are malformed, StoredFault when they cannot be read.
+    Raises Fault when they are malformed, StoredFault when they cannot be read.
     """
     path = folder / _ACKS
     try:
         return state_files.read(path, list[Ack]) or []
     except ValueError as err:
-        raise AckFault(
+        raise Fault(
             f"{path}: malformed: {err}; correct it, or remove it and acknowledge again"
         ) from None
 
 
-def find(
-    acks: Sequence[Ack], alert: Alert, now: datetime, opened: datetime | None = None
-) -> Ack | None:
+def find(acks: Sequence[Ack], alert: Alert, now: datetime) -> Ack | None:
     """Return the acknowledgement of an alert that holds longest, or None."""
-    holding = [ack for ack in acks if ack.holds(now) and ack.covers(alert, opened)]
+    holding = [ack for ack in acks if ack.holds(now) and ack.covers(alert)]
     return max(holding, key=lambda ack: ack.until, default=None)
 
 
@@ -102,18 +167,18 @@ def add(
     """Acknowledge one of the open `alerts` by its id, or all that match a pattern, also later ones.
 
     One of the same alert or pattern is replaced. Returns it with the open alerts that it is of.
-    Raises AckFault for an unknown id, an empty reason, and a date that is none, past or too far.
+    Raises Fault for an unknown id, an empty reason, and a date that is none, past or too far.
     """
     what, reason = what.strip(), " ".join(reason.split())
     if not reason:
-        raise AckFault("say why: --reason TEXT")
+        raise Fault("say why: --reason TEXT")
     if not what:
-        raise AckFault("say what: the id of an alert, or a pattern")
+        raise Fault("say what: the id of an alert, or a pattern")
     ack = Ack(what, reason, _end(what, until, now), _user(), now)
     covered = [alert for alert in alerts if ack.covers(alert)]
     if not covered and not is_pattern(what):
         there = "\n".join(f"  {alert.id}  {alert.line}" for alert in alerts)
-        raise AckFault(
+        raise Fault(
             f"no open alert has the id {what!r}; "
             + (f"open are:\n{there}" if there else "none is open")
             + "\n`acceptance gate --send` takes note of what it finds, then it has an id here"
@@ -130,26 +195,26 @@ def _end(what: str, until: str, now: datetime) -> date:
     try:
         end = date.fromisoformat(until)
     except ValueError:
-        raise AckFault(f"{until!r} is no date; write it like {today + timedelta(14)}") from None
+        raise Fault(f"{until!r} is no date; write it like {today + timedelta(14)}") from None
     if end <= today:
-        raise AckFault(f"{until} is not in the future; today is {today}")
+        raise Fault(f"{until} is not in the future; today is {today}")
     if end > latest:
         far = f"{LONGEST_OF_PATTERN.days} days, the longest for a pattern," if pattern else "a year"
-        raise AckFault(f"{until} is more than {far} away; the latest is {latest}")
+        raise Fault(f"{until} is more than {far} away; the latest is {latest}")
     return end
 
 
 def remove(what: str, folder: Path) -> Ack:
     """Take an acknowledgement back, by its id or pattern.
 
-    Raises AckFault when there is none.
+    Raises Fault when there is none.
     """
     with state_files.locked(folder / "acks.lock", PATIENCE):
         acks = load(folder)
         found = [ack for ack in acks if ack.what == what]
         if not found:
             there = ", ".join(repr(ack.what) for ack in acks)
-            raise AckFault(f"nothing is acknowledged as {what!r}; there are: {there or 'none'}")
+            raise Fault(f"nothing is acknowledged as {what!r}; there are: {there or 'none'}")
         state_files.write(folder / _ACKS, [ack for ack in acks if ack.what != what])
     return found[0]
 

@@ -7,7 +7,7 @@ from datetime import datetime, timezone
 
 import msgspec
 
-from acceptance.alerts import Entry, acknowledgements, notify, targets
+from acceptance.alerts import Alert, acknowledgements, notify, targets
 from acceptance.cli.shared import FORMS, Commands, add_command, add_verbs, emit, option, warn
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ALERT_TARGETS, named
@@ -75,29 +75,22 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
     notes = [*kept.notes, *to.notes]
     emit(
         options,
-        kept.entries,
+        kept.alerts,
         {
-            "id": lambda row: row[0].alert.id,
-            "alert": lambda row: row[0].alert.line,
-            "sent, or acknowledged": lambda row: row[1].text if row[1] else _sent(row[0], to.names),
+            "id": "id",
+            "alert": "line",
+            "sent, or acknowledged": lambda alert: _sent(alert, to.names),
             # Not every run looks at all of what runs show by themselves.
-            "last seen": lambda row: "" if row[0].alert.of_history else f"{row[0].seen:%Y-%m-%d}",
+            "last seen": lambda alert: "" if alert.finding.of_history else f"{alert.seen:%Y-%m-%d}",
         },
         [
-            *([] if kept.entries else ["no alert is open"]),
-            *(failure.text(name) for name, failure in kept.failing.items()),
+            *([] if kept.alerts else ["no alert is open"]),
+            *(failure.text(name) for name, failure in kept.failures.items()),
             f"targets: {', '.join(to.names) or 'none'}",
         ],
         {
-            "open": [
-                {
-                    **msgspec.to_builtins(entry.alert),
-                    **{name: getattr(entry, name) for name in ("opened", "seen", "told")},
-                    "acknowledged": ack,
-                }
-                for entry, ack in kept.entries
-            ],
-            "failing": kept.failing,
+            "open": kept.alerts,
+            "failing": kept.failures,
             "targets": to.names,
             "notes": notes,
         },
@@ -108,10 +101,12 @@ def _list(options: argparse.Namespace, now: datetime) -> int:
     return Status.PASSED
 
 
-def _sent(entry: Entry, names: Sequence[str]) -> str:
-    """Say who was told of an alert, and who was not yet."""
-    told = [f"sent {when:%Y-%m-%d} to {name}" for name, when in entry.told.items()]
-    waiting = ", ".join(name for name in names if name not in entry.told)
+def _sent(alert: Alert, names: Sequence[str]) -> str:
+    """Say who has acknowledged an alert, else who was told of it, and who was not yet."""
+    if alert.acknowledged:
+        return alert.acknowledged.text
+    told = [f"sent {when:%Y-%m-%d} to {name}" for name, when in alert.told.items()]
+    waiting = ", ".join(name for name in names if name not in alert.told)
     return "; ".join([*told, *([f"not sent to {waiting}"] if waiting else [])]) or "not sent"
 
 
@@ -140,8 +135,8 @@ def _ack(options: argparse.Namespace) -> int:
         )
         return Status.PASSED
     if options.until is None:
-        raise acknowledgements.AckFault("say until when: --until YYYY-MM-DD")
-    there = [entry.alert for entry, _ in notify.listing(now, folder).entries]
+        raise Fault("say until when: --until YYYY-MM-DD")
+    there = notify.listing(now, folder).alerts
     reason = options.reason or ""
     ack, covered = acknowledgements.add(options.what, reason, options.until, there, now, folder)
     for alert in covered:

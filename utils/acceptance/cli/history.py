@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from acceptance import ledger, references
-from acceptance.alerts import HISTORY
 from acceptance.cli.shared import (
     FORMS,
     Columns,
@@ -26,10 +25,11 @@ from acceptance.cli.shared import (
     warn,
 )
 from acceptance.core.errors import Fault
+from acceptance.core.kinds import HISTORY
 from acceptance.core.text import WIDTH, plural, shortened, wrapped
 from acceptance.core.words import is_simulated
 from acceptance.references import write_parameters
-from acceptance.regressions import BASELINE_NIGHTS, BaselineFault, Judgement, Proposal, new_baseline
+from acceptance.regressions import BASELINE_NIGHTS, Judgement, Proposal, new_baseline
 from acceptance.regressions.history import History, Series, software_text
 from acceptance.verdict import Status
 
@@ -162,7 +162,8 @@ def _data(series: Series, judgement: Judgement) -> dict[str, Any]:
         ],
         "alerts": [
             {
-                **{each: getattr(incident.alert, each) for each in ("id", "kind")},
+                "id": incident.id,
+                "kind": incident.finding.kind,
                 "since": _iso(change.time),
                 **{each: getattr(change, each) for each in ("before", "after", "text")},
             }
@@ -299,7 +300,7 @@ def baseline(options: argparse.Namespace) -> int:
     emit(options, proposal.changes, _PROPOSED, _said(proposal), proposal)
     say = print if options.format == "text" else partial(warn, options)
     if not proposal.changes:
-        raise BaselineFault("nothing is fit to be a baseline; nothing was written")
+        raise Fault("nothing is fit to be a baseline; nothing was written")
     if not options.write:
         say("nothing was written; --write writes it")
         return Status.PASSED
@@ -311,9 +312,9 @@ def baseline(options: argparse.Namespace) -> int:
 def _only_system(history: History) -> str:
     systems = sorted({series.case.key.system for series in history.series})
     if not systems:
-        raise BaselineFault("no result of any system is stored")
+        raise Fault("no result of any system is stored")
     if len(systems) > 1:
-        raise BaselineFault(f"which system? name one with --system: {', '.join(systems)}")
+        raise Fault(f"which system? name one with --system: {', '.join(systems)}")
     return systems[0]
 
 

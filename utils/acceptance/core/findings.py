@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from acceptance.core import kinds
 from acceptance.core.kinds import SEVERITIES, Kind
 from acceptance.core.text import clipped
+from acceptance.core.words import is_simulated
 
 #: Characters that are stored of a field at most; an output may be anything.
 STORED = 4000
@@ -28,7 +29,9 @@ class Finding(Struct, frozen=True, forbid_unknown_fields=True):
 
     `fails`: a case, or a verdict, failed because of it. `nodes` are those concerned, none where no
     node is to blame; `device`, `what`, `found` and `expected` say where on them it was seen, and
-    what. All of it is empty where it does not apply.
+    what: of the history these are a check, a metric and its levels. `where` is
+    `system:partition+environ`, as far as it is known, and `since` a time (ISO 8601) of what lasts
+    longer than a run. All of it is empty where it does not apply.
 
     `place` names it on every run the same; it is empty as long as only its case knows of it, and
     where it is of the whole run. `source` says what it was concluded from. `severity` and `remedy`
@@ -49,6 +52,8 @@ class Finding(Struct, frozen=True, forbid_unknown_fields=True):
     severity: str = ""
     remedy: str = ""
     alerts: tuple[str, ...] = ()
+    where: str = ""
+    since: str = ""
 
     @property
     def row(self) -> Kind:
@@ -67,6 +72,31 @@ class Finding(Struct, frozen=True, forbid_unknown_fields=True):
         return ",".join(self.nodes)
 
     @property
+    def subject(self) -> str:
+        """Return what is concerned in words: check and metric, or what takes their place."""
+        return f"{self.device} {self.what}".strip()
+
+    @property
+    def partition(self) -> str:
+        """Return `system:partition`, or the system alone, of where it is."""
+        return self.where.partition("+")[0]
+
+    @property
+    def system(self) -> str:
+        """Return the system of where it is."""
+        return self.partition.partition(":")[0]
+
+    @property
+    def simulated(self) -> bool:
+        """Tell whether it is of a simulated system."""
+        return is_simulated(self.system)
+
+    @property
+    def of_history(self) -> bool:
+        """Tell whether the history shows it, not a run by itself."""
+        return self.kind in kinds.HISTORY
+
+    @property
     def rated(self) -> "Finding":
         """Return it with severity and remedy, its subject and what was found, as people read it."""
         return replace(
@@ -74,7 +104,7 @@ class Finding(Struct, frozen=True, forbid_unknown_fields=True):
             severity=self.severity or self.row.severity,
             remedy=self.remedy or self.row.remedy,
             device="",
-            what=" ".join(filter(None, (self.device, self.what))) or self.kind,
+            what=self.subject or self.kind,
             found=self.found or self.text,
         )
 

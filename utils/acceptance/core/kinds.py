@@ -109,6 +109,15 @@ OF_CASES = {
     ),
 }
 
+#: Kind of what the history shows -> what one and several of them are called.
+HISTORY = {
+    "regression": ("regression", "regressions"),
+    "drift": ("drift", "drifts"),
+    "vanished": ("vanished metric", "vanished metrics"),
+    "unit": ("changed unit", "changed units"),
+    "machine": ("change of the machine", "changes of the machine"),
+}
+
 _MISSED = "fix what kept it from being measured, and run it again"
 _SET_UP = "fix the set-up: acceptance doctor says what is missing"
 #: What kept a run, or part of it, from being measured or judged.
@@ -129,6 +138,7 @@ OF_RUNS = {
     "claims": Kind(MAJOR, _SET_UP, RUN),
     "alerts": Kind(MAJOR, _SET_UP, RUN, sent=False),
     "guidelines": Kind(MAJOR, _SET_UP, GUIDELINES),
+    "many": Kind(MAJOR, "see each of the failures that it stands for: acceptance gate", CASES),
     "protocol": Kind(MAJOR, "see the findings of the protocol", RUN, sent=False),
     "not-measured": Kind(MAJOR, _MISSED, unmeasured=True),
     "left-out": Kind(MAJOR, _MISSED),
@@ -139,7 +149,7 @@ OF_RUNS = {
     "not-provided": Kind(MINOR, "provide the suite as it says, or agree that it is not needed"),
     "restricted": Kind(MINOR, "run it again without these options, or agree on them"),
     **dict.fromkeys(
-        ("regression", "drift", "vanished", "unit", "machine"),
+        HISTORY,
         Kind(
             MAJOR,
             "see what changed at that time (acceptance history); acknowledge it when it is meant",

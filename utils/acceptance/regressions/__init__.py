@@ -3,6 +3,6 @@
 from acceptance.detection.constants import BASELINE_NIGHTS
 from acceptance.detection.evidence import BUFFER as LOOKS_BACK
 from acceptance.regressions import history, judge, new_baseline
-from acceptance.regressions.changes import Change
+from acceptance.regressions.changes import Change, OpenIncident
 from acceptance.regressions.judge import Judgement
-from acceptance.regressions.new_baseline import BaselineFault, Proposal
+from acceptance.regressions.new_baseline import Proposal

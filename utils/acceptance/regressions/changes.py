@@ -1,21 +1,30 @@
-"""What changed in one series, and on one night of a partition, and the alerts of these.
+"""What changed in a series, by itself and with its families, and on one night of a partition.
+
+Changes of level for the worse have spells, in which they are in force; samples of different sets of
+nodes are made comparable before. Of a change of a series and one of its family that are the same
+event, the one stays that was decided first.
 
 Besides changes of level these are drifts, away from the site's baseline however slowly, and metrics
 that are no longer measured, or in another unit, though the same was selected.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, groupby
 from operator import itemgetter
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
-from acceptance.alerts import Alert
+from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
 from acceptance.core.robust import middle_and_spread
+from acceptance.core.text import plural
 from acceptance.core.words import read_metric
 from acceptance.detection.common_mode import Floats, outstanding
 from acceptance.detection.constants import (
@@ -23,6 +32,7 @@ from acceptance.detection.constants import (
     DRIFT_SAMPLES,
     DRIFT_SHARE,
     DRIFT_SPREADS,
+    FAMILY_NEAR,
     NIGHT_WINDOW,
     NIGHT_WINDOW_FEWEST,
     READ_BLOCK,
@@ -30,16 +40,20 @@ from acceptance.detection.constants import (
     VANISHED_BEFORE,
     VANISHED_FORGOTTEN,
 )
-from acceptance.ledger import node_of_case
+from acceptance.detection.node_sets import comparable
+from acceptance.detection.spells import spells, undone_by, within
+from acceptance.detection.state import LevelChange
+from acceptance.ledger import Ints, Samples, node_of_case
 from acceptance.references import Library, Reference
-from acceptance.regressions.history.series import History, Nights, PastSession, Series
+from acceptance.regressions.history import History, Nights, PastSession, Series
 from acceptance.regressions.progress import Progress, is_old
+from acceptance.regressions.records import Shared
 from acceptance.suites import SUITES
 
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """A change of one series for the worse; kinds as in `alerts/alert.py`.
+    """A change of one series for the worse; kinds are those of `core.kinds.HISTORY`.
 
     `session` is the first one after the change and `time` (s since the epoch) that of its sample;
     `decided` is the session whose sample was the evidence. It is `over` with a session, or still
@@ -84,9 +98,16 @@ class SlowNight:
 
 @dataclass(frozen=True, eq=False)
 class OpenIncident:
-    """An incident that is not over: its alert, and the change of each series that belongs to it."""
+    """An incident that is not over: what is found, and the change of each series that shows it.
 
-    alert: Alert
+    `id` is stable as long as it lasts, `cause` is what the series have in common; `worst` shows it
+    best.
+    """
+
+    id: str
+    finding: Finding
+    cause: str
+    worst: Change
     changes: tuple[Change, ...]
 
 
@@ -139,49 +160,42 @@ def drifted(
     Worse by more than `DRIFT_SPREADS` spreads, and by more than `DRIFT_SHARE` of the baseline's
     tolerance. The spread of one sample serves where the baseline does not say its own.
     """
-    bounds = [bound for one in series if (bound := _bound(one, library, progress)) is not None]
+    bounds = [(one, *bound) for one in series if (bound := _bound(one, library, progress))]
     sessions = {session.number: session for session in progress.history.sessions}
     drifts: dict[int, list[Change]] = {}
     # No more samples are read at once than those that are held of a history.
-    read = accumulate(bound.series.count for bound in bounds)
+    read = accumulate(one.count for one, *_ in bounds)
     portion_of = [end // (READ_BLOCK * READ_BLOCKS) for end in read]
     for _, group in groupby(zip(portion_of, bounds, strict=True), itemgetter(0)):
         some = [bound for _, bound in group]
-        samples = progress.history.samples([bound.series for bound in some])
+        samples = progress.history.samples([one for one, *_ in some])
         medians = np.median(sliding_window_view(samples.value, DRIFT_SAMPLES), axis=-1)
-        for bound in some:
-            number = bound.series.number
-            first, last = np.searchsorted(samples.series, (number, number + 1)).tolist()
+        for one, baseline, limit in some:
+            first, last = np.searchsorted(samples.series, (one.number, one.number + 1)).tolist()
             own = medians[first : last - DRIFT_SAMPLES + 1]
-            for start, end in _spells(bound, own):
+            worse = own / baseline.value - 1
+            for start, end in _drifts(-worse if one.direction == "higher" else worse, limit):
                 session = sessions[int(samples.session[first + start])]
                 change = Change(
-                    bound.series,
+                    one,
                     "drift",
                     session,
                     session,
                     float(samples.time[first + start]),
-                    before=bound.found.value,
+                    before=baseline.value,
                     after=float(own[-1 if end is None else end - DRIFT_SAMPLES]),
                     # The median of five is more than five of its own spreads off, where one
                     # sample's is three.
                     confidence=0.9999,
                     over=None if end is None else sessions[int(samples.session[first + end])],
-                    text=f"against the baseline, {bound.found.where}",
+                    text=f"against the baseline, {baseline.where}",
                 )
-                drifts.setdefault(id(bound.series), []).append(change)
+                drifts.setdefault(id(one), []).append(change)
     return drifts
 
 
-class _Bound(NamedTuple):
-    """A series, its baseline, and how much worse (relative) its medians may be."""
-
-    series: Series
-    found: Reference
-    limit: float
-
-
-def _bound(series: Series, library: Library, progress: Progress) -> _Bound | None:
+def _bound(series: Series, library: Library, progress: Progress) -> tuple[Reference, float] | None:
+    """Return the baseline of a series, and how much worse (relative) its medians may be."""
     found = baseline_of(series, library)
     if found is None or series.count < DRIFT_SAMPLES:
         return None
@@ -191,22 +205,18 @@ def _bound(series: Series, library: Library, progress: Progress) -> _Bound | Non
     spread = found.spread
     if spread is None:
         spread = float(progress.series["spread"][progress.slots[id(series)]])
-    limit = max(DRIFT_SPREADS * spread, DRIFT_SHARE * tolerance.worse)
-    return _Bound(series, found, limit)
+    return found, max(DRIFT_SPREADS * spread, DRIFT_SHARE * tolerance.worse)
 
 
-def _spells(bound: _Bound, medians: Floats) -> Iterator[tuple[int, int | None]]:
-    """Yield from which sample to which one the medians were worse than the bound."""
-    worse = medians / bound.found.value - 1
-    if bound.series.direction == "higher":
-        worse = -worse
-    if not (worse > bound.limit).any():
+def _drifts(worse: Floats, limit: float) -> Iterator[tuple[int, int | None]]:
+    """Yield from which sample to which one medians were worse than the limit."""
+    if not (worse > limit).any():
         return
     start: int | None = None
     for at, off in enumerate(worse.tolist(), DRIFT_SAMPLES - 1):
-        if start is None and off > bound.limit:
+        if start is None and off > limit:
             start = at
-        elif start is not None and off < DRIFT_BACK * bound.limit:
+        elif start is not None and off < DRIFT_BACK * limit:
             yield start, at
             start = None
     if start is not None:
@@ -249,7 +259,7 @@ def _missing(history: History, sessions: list[PastSession], progress: Progress) 
         for series in case.series:
             if id(series) not in missing:
                 continue
-            measured = {each for each in recent[id(series)].sessions.tolist() if each >= first}
+            measured = {each for each in recent[id(series)][0].tolist() if each >= first}
             fit = [
                 session
                 for session in sessions
@@ -301,9 +311,9 @@ def _moved(
     """Yield what was worse in the sessions of the newest night, which `session` began."""
     recent = progress.recent(series)
     for one in series:
-        newest = recent[id(one)]
-        values = newest.logs[-NIGHT_WINDOW - 1 :]
-        if newest.sessions[-1] < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
+        numbers, logs = recent[id(one)]
+        values = logs[-NIGHT_WINDOW - 1 :]
+        if numbers[-1] < session.number or len(values) <= NIGHT_WINDOW_FEWEST:
             continue
         usual, spread = middle_and_spread(values[:-1])
         off = usual - values[-1] if one.direction == "higher" else values[-1] - usual
@@ -318,3 +328,246 @@ def _moved(
                 after=float(np.exp(values[-1])),
                 confidence=round(confidence, 4),
             )
+
+
+def on_same_nodes(samples: Samples) -> Floats:
+    """Return what the values of whole series would be on the same nodes."""
+    logs, begin = np.log(samples.value), np.diff(samples.series, prepend=-1) != 0
+    lengths = np.diff(np.flatnonzero(begin), append=len(logs))
+    column = np.cumsum(begin) - 1
+    row = np.arange(len(logs)) - np.flatnonzero(begin)[column]
+    shape = (int(lengths.max(initial=0)), len(lengths))
+    packed, sets = np.zeros(shape), np.zeros(shape, np.uint32)
+    packed[row, column], sets[row, column] = logs, samples.nodes
+    same = comparable(packed, sets, lengths)[row, column]
+    return np.asarray(np.where(same == logs, samples.value, np.exp(same)), np.float64)
+
+
+class Told(NamedTuple):
+    """A change of a series, and what its family tells of it; empty for one of its own.
+
+    The change of a `node`'s family counts the samples of the series that were measured on it.
+    `share` is that of the family's members that moved, more than all for a change of its own.
+    """
+
+    change: LevelChange
+    text: str = ""
+    node: str = ""
+    share: float = 2.0
+
+
+#: Returns which samples of a series were measured on a node, all of them for none.
+OnNode = Callable[[str], NDArray[np.intp]]
+
+
+def more_runs(waiting: Mapping[int, int]) -> str:
+    """Say how many more runs are needed, of the numbers of them."""
+    first, last = min(waiting), max(waiting)
+    when = f"{first}" if first == last else f"{first} to {last}"
+    return f"{when} more {'run' if last == 1 else 'runs'}"
+
+
+def together(progress: Progress, judged: Iterable[Series]) -> str:
+    """Say how many families are judged after the newest session, and what of the rest.
+
+    Of series that are `judged` some are in no family, since too few began together: they are judged
+    by themselves only. Empty where there are no series.
+    """
+    missing = Counter(each for block in progress.kept.families for each in block.missing)
+    ready = missing.pop(0, 0)
+    members = {slot for block in progress.kept.families for slot in block.members.ravel().tolist()}
+    alone = sum(progress.slots[id(one)] not in members for one in judged)
+    if not (ready or missing or alone):
+        return ""
+    said = [f"{ready} families of metrics judged together"]
+    if missing:
+        said.append(f"{missing.total()} not yet: they can be after {more_runs(missing)}")
+    if alone:
+        said.append(f"{plural(alone, 'metric')} in none: too few began together")
+    return "; ".join(said)
+
+
+def shared(progress: Progress) -> dict[int, list[Shared]]:
+    """Return the changes for the worse that series share with others, by their identity."""
+    found: dict[int, list[Shared]] = defaultdict(list)
+    for one in progress.kept.shared:
+        if one.change.worse:
+            for slot, moved in zip(one.members, one.change.moved, strict=True):
+                if moved and slot in progress.by_slot:
+                    found[id(progress.by_slot[slot])].append(one)
+    return found
+
+
+def joined(
+    series: Series,
+    sessions: NDArray[np.int32],
+    progress: Progress,
+    others: Sequence[Shared],
+    on_node: OnNode,
+) -> list[Told]:
+    """Return the changes of a series, its own and those that it shares, as they were decided.
+
+    `sessions` are the numbers of those of its samples.
+    """
+    found = [(change.detected, change.start, Told(change)) for change in progress.changes(series)]
+    for one in others:
+        own = on_node(one.node[2] if one.node else "")
+        for told in _told(series, sessions[own], progress, one):
+            found.append((int(own[told.change.detected]), int(own[told.change.start]), told))
+    # The family that moved as a whole tells more; that of an environment more than those of nodes.
+    found.sort(key=lambda each: (each[0], -each[2].share, bool(each[2].node), each[1]))
+    kept: list[tuple[int, int, Told]] = []
+    for each in found:
+        if not any(_same(earlier, each) for earlier in kept):
+            kept.append(each)
+    return [told for *_, told in kept]
+
+
+def _same(earlier: tuple[int, int, Told], later: tuple[int, int, Told]) -> bool:
+    """Tell whether a change that was decided later is one that was decided already."""
+    (detected, start, first), (_, begins, second) = earlier, later
+    if not (first.text or second.text) or not (first.change.worse and second.change.worse):
+        return False
+    return start - FAMILY_NEAR <= begins <= max(detected, start + FAMILY_NEAR)
+
+
+def _told(
+    series: Series, sessions: NDArray[np.int32], progress: Progress, one: Shared
+) -> Iterator[Told]:
+    change, member = one.change, one.members.index(progress.slots[id(series)])
+    detected = int(np.searchsorted(sessions, change.detected, side="right")) - 1
+    start = min(int(np.searchsorted(sessions, change.start)), detected)
+    if start > 0:
+        bad = -1 if series.direction == "higher" else 1
+        before, after = (math.exp(bad * each[member]) for each in (change.before, change.after))
+        spread = change.spread[member]
+        level = LevelChange(start, detected, before, after, change.score, True, spread)
+        share = sum(change.moved) / len(change.moved)
+        yield Told(level, _text(one, progress), one.node[2] if one.node else "", share)
+
+
+def _text(one: Shared, progress: Progress) -> str:
+    """Say how many members of a family moved, and by how much, and what they have in common."""
+    known = [progress.by_slot[slot] for slot in one.members if slot in progress.by_slot]
+    key, case = known[0].case.key, known[0].case
+    what = f"metrics of {key.environment}"
+    if one.node is not None:
+        what = f"metrics on {' and '.join(_nodes(one, progress))}"
+    elif len({each.case.key.environment for each in known}) > 1:
+        what = f"metrics of {key.system}:{key.partition}"
+    elif len({id(each.case) for each in known}) == len({each.direction for each in known}) == 1:
+        what = f"sizes of {case.benchmark or key.check.split(' ')[0]}"
+    return _size(one, known, what) + (" with other software" if one.change.renewed else "")
+
+
+def _nodes(one: Shared, progress: Progress) -> list[str]:
+    """Return the nodes of which the same series moved at the same time."""
+    when = one.change.start, one.change.detected
+    return [
+        each.node[2]
+        for each in progress.kept.shared
+        if each.node
+        and each.members == one.members
+        and (each.change.start, each.change.detected) == when
+    ]
+
+
+def _size(one: Shared, known: Sequence[Series], what: str) -> str:
+    moved = np.array(one.change.moved)
+    off = float(np.median((np.array(one.change.after) - np.array(one.change.before))[moved]))
+    if len({each.direction for each in known}) > 1:
+        return (
+            f"{moved.sum()} of {len(moved)} {what} became worse together by "
+            f"{100 * math.expm1(off):.1f} %"
+        )
+    size = math.expm1(-off if known[0].direction == "higher" else off)
+    return f"{moved.sum()} of {len(moved)} {what} moved together by {100 * size:+.1f} %"
+
+
+def followed(
+    series: Sequence[Series],
+    progress: Progress,
+    others: Mapping[int, Sequence[Shared]],
+    library: Library | None = None,
+) -> dict[int, list[Change]]:
+    """Return the changes for the worse of series, by their identity, in order of their decisions.
+
+    Each is there once for each of its spells. One that a baseline of the `library` accepts is over.
+    `others` are those that they share with their families. All samples of these series are read.
+    """
+    found: dict[int, list[Change]] = {id(one): [] for one in series}
+    if not series:
+        return found
+    samples = progress.history.samples(series)
+    values = on_same_nodes(samples)
+    for one in series:
+        own = slice(*np.searchsorted(samples.series, (one.number, one.number + 1)).tolist())
+        on_node = partial(_on_node, samples, own)
+        every = joined(one, samples.session[own], progress, others.get(id(one), ()), on_node)
+        for number, told in enumerate(every):
+            if told.change.worse:
+                # What is told of a node counts what was measured on it.
+                on = on_node(told.node)
+                later = [each.change for each in every[number + 1 :] if each.node == told.node]
+                measured = values[own][on], samples.session[own][on], samples.time[own][on]
+                found[id(one)] += _changes(one, told, later, measured, progress, library)
+    return found
+
+
+def _changes(
+    one: Series,
+    told: Told,
+    later: Sequence[LevelChange],
+    measured: tuple[Floats, Ints, Floats],
+    progress: Progress,
+    library: Library | None,
+) -> Iterator[Change]:
+    """Yield a change once for each of its spells, and with which session they were over.
+
+    Samples are counted as the change counts them: all of the series, or those on its node. Of these
+    `measured` has values, sessions and times.
+    """
+    change, (values, numbers, times) = told.change, measured
+    sessions = [progress.history.sessions[progress.places[each]] for each in numbers.tolist()]
+    undone = undone_by(change, later)
+    accepted = undone is None and _accepted(one, change, library)
+    evidence = confidence(change.score, progress.watched(sessions[change.detected]))
+    last = None if undone is None else undone.detected
+    for spell in spells(values, change, change.spread, last):
+        over = sessions[spell.end] if spell.end is not None else None
+        yield Change(
+            one,
+            "regression",
+            sessions[spell.start],
+            sessions[spell.decided],
+            float(times[spell.start]),
+            before=float(change.before),
+            after=float(change.after),
+            confidence=evidence,
+            over=sessions[-1] if accepted and over is None else over,
+            text=told.text,
+            within=within(change, change.spread),
+            node=told.node,
+        )
+
+
+def _accepted(series: Series, change: LevelChange, library: Library | None) -> bool:
+    """Tell whether the site's baseline is the level after the change: a new one was recorded."""
+    found = baseline_of(series, library) if library is not None else None
+    if found is None:
+        return False
+    middle = math.sqrt(change.before * change.after)
+    return found.value > middle if change.after > change.before else found.value < middle
+
+
+def confidence(score: float, count: int) -> float:
+    """Return 1 less the false alarms a night that so much evidence gives among so many series."""
+    return round(min(max(1 - count * math.exp(-score), 0.0), 0.9999), 4)
+
+
+def _on_node(samples: Samples, own: slice, node: str) -> NDArray[np.intp]:
+    """Return which of a series' samples were measured on a node; all of them for none."""
+    sets = samples.nodes[own]
+    if not node:
+        return np.arange(len(sets))
+    return np.flatnonzero([node in samples.runs.named[each] for each in sets.tolist()])

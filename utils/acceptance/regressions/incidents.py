@@ -5,7 +5,7 @@ incident whose anchor, the session with which it began, is no more than a night 
 beginnings can be off; a drift joins one that was still going on. So the anchor never changes,
 whatever joins later, and the incident's identity is that of its anchor.
 
-An alert says what the series of an incident have in common and others on the partition have not,
+A finding says what the series of an incident have in common and others on the partition have not,
 and what became worse with them without enough evidence to be an incident by itself. A site watches
 thousands of series on every night, and so each needs much evidence. Of the series of one partition,
 at the one time when something did happen there, less tells that they moved, too.
@@ -20,10 +20,12 @@ from datetime import datetime
 from itertools import pairwise
 
 import numpy as np
+from msgspec.structs import replace
 
-from acceptance.alerts import Alert
+from acceptance.core.findings import Finding
+from acceptance.core.kinds import HISTORY
 from acceptance.core.robust import middle_and_spread
-from acceptance.core.words import split_metric
+from acceptance.core.words import Direction, split_metric
 from acceptance.detection.constants import (
     CAUSE_BEFORE,
     CAUSE_SHARE,
@@ -42,7 +44,7 @@ from acceptance.detection.constants import (
     NODES_NAMED,
 )
 from acceptance.regressions.changes import Change, OpenIncident, SlowNight
-from acceptance.regressions.history.series import Nights, Partition, PastSession, Sample, Series
+from acceptance.regressions.history import Nights, Partition, PastSession, Sample, Series
 from acceptance.regressions.progress import Recent
 
 #: Attributes of a series that can explain, and how they are called; the likeliest first.
@@ -241,10 +243,11 @@ def _companions(
 
 
 def _companion(series: Series, anchor: PastSession, recent: Recent) -> Change | None:
-    at = int(np.searchsorted(recent.sessions, anchor.number))
-    if at < COMPANION_FEWEST or at == len(recent.sessions):
+    numbers, logs = recent
+    at = int(np.searchsorted(numbers, anchor.number))
+    if at < COMPANION_FEWEST or at == len(numbers):
         return None
-    values = recent.logs[max(at - COMPANION_BEFORE, 0) :]
+    values = logs[max(at - COMPANION_BEFORE, 0) :]
     split = at - max(at - COMPANION_BEFORE, 0)
     # The newest ones tell whether it goes on.
     before, after = values[:split], values[split:][-COMPANION_AFTER:]
@@ -290,7 +293,7 @@ def group(
     nights: Nights,
     recent: RecentOf,
 ) -> tuple[OpenIncident, ...]:
-    """Return every incident that is not over, with its alert, the largest first.
+    """Return every incident that is not over, with its finding, the largest first.
 
     `slow` are the nights on which a partition as a whole was slow, `judged` all series that were
     judged: they tell what sets an incident apart from the rest, by their `recent` samples.
@@ -305,7 +308,7 @@ def group(
         free = [one for one in judged if one.partition == incident.partition]
         found = _open(incident, free, taken, nights, recent)
         still += [found] if found is not None else []
-    return tuple(sorted(still, key=lambda one: (-len(one.alert.metrics), one.alert.id)))
+    return tuple(sorted(still, key=lambda one: (-len(one.changes), one.id)))
 
 
 def _order(event: Change | SlowNight) -> tuple[int, int, str]:
@@ -348,7 +351,7 @@ def _open(
     nights: Nights,
     recent: RecentOf,
 ) -> OpenIncident | None:
-    """Return an incident with its alert; None if it is over.
+    """Return an incident with its finding; None if it is over.
 
     `here` are the judged series of its partition.
     `taken` are those that have open changes, of this incident or of another one.
@@ -370,34 +373,63 @@ def _open(
     if not members:
         return None
     worst = max(members, key=lambda one: (_weight(one), one.series.name))
-    key, series = worst.series.case.key, worst.series
     cause = common(members, here)
     if wide or slow:
         share = f"{len(members)} of {max(len(here), len(members))} metrics of the partition"
         cause = f"{share} moved: the machine, not the metrics" + (f"; {cause}" if cause else "")
-    relative = None
-    if worst.before is not None and worst.after is not None:
-        relative = worst.after / worst.before - 1
     since = incident.anchor.start if worst.kind == "machine" else worst.time
-    alert = Alert(
-        id=incident.id,
-        kind="machine" if wide or slow else incident.family,
-        system=key.system,
-        partition=key.partition,
-        environ=key.environment,
-        check=key.check,
-        metric=series.metric,
-        unit=series.unit,
-        direction=series.direction,
-        before=worst.before,
-        after=worst.after,
-        change=relative,
-        since=datetime.fromtimestamp(since).astimezone().isoformat(timespec="seconds"),
-        confidence=worst.confidence,
-        cause=cause,
-        metrics=tuple(sorted({one.series.name for one in members} - {series.name})),
+    kind = "machine" if wide or slow else incident.family
+    finding = _finding(kind, worst, since, len(members) - 1, cause)
+    return OpenIncident(
+        incident.id,
+        replace(finding, place=(*incident.partition, incident.id)),
+        cause,
+        worst,
+        tuple(members),
     )
-    return OpenIncident(alert, tuple(members))
+
+
+def _finding(kind: str, worst: Change, since: float, others: int, cause: str) -> Finding:
+    """Return what is found: the series that shows it best, its levels, and what moved with it."""
+    key, series = worst.series.case.key, worst.series
+    begin = datetime.fromtimestamp(since).astimezone().isoformat(timespec="seconds")
+    expected, levels, extent = "", "", ""
+    found = HISTORY[kind][0]
+    if worst.before is not None and worst.after is not None:
+        expected, after = (f"{x:.4g} {series.unit}".rstrip() for x in (worst.before, worst.after))
+        levels = f"{worst.before:.4g} -> {after}"
+        extent = _extent(worst.after / worst.before - 1, series.direction)
+        found = f"{after}, {extent}"
+    if kind == "vanished":
+        found = said = "no longer measured"
+    elif kind == "unit":
+        found = f"its unit changed, now {series.unit or 'none'}"
+        said = f"{found},"
+    else:
+        drifts = "drifting" if kind == "drift" else ""
+        said = ", ".join(filter(None, (levels, drifts, extent))) or found
+    plural = "" if others == 1 else "s"
+    beside = [f"with {others} related metric{plural}"] * bool(others) + [cause] * bool(cause)
+    return Finding(
+        kind,
+        f"{said} since {begin[:10]}" + (f" ({'; '.join(beside)})" if beside else ""),
+        fails=True,
+        device=key.check,
+        what=series.metric,
+        found=found,
+        expected=expected,
+        source="history",
+        where=key.where,
+        since=begin,
+    )
+
+
+def _extent(change: float, direction: Direction | None) -> str:
+    """Say how much changed: `34 % worse`."""
+    per_cent = f"{abs(change) * 100:.3g} %"
+    if direction is None:
+        return f"{per_cent} {'more' if change > 0 else 'less'}"
+    return f"{per_cent} {'worse' if (change > 0) == (direction == 'lower') else 'better'}"
 
 
 def _one_each(changes: Iterable[Change]) -> list[Change]:
@@ -437,7 +469,7 @@ def _recovered(changes: Sequence[Change], recent: RecentOf) -> bool:
     """
     newest = recent({id(one.series): one.series for one in changes}.values())
     places = sorted(
-        (newest[id(one.series)].logs[-1] - math.log(one.before)) / math.log(one.after / one.before)
+        (newest[id(one.series)][1][-1] - math.log(one.before)) / math.log(one.after / one.before)
         for one in changes
         if one.before and one.after and one.before != one.after
     )

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance import references
-from acceptance.alerts import Alert
 from acceptance.core.text import plural
 from acceptance.detection.constants import FEWEST, RECENT, SUSPICIOUS
 from acceptance.ledger import Ledger, SessionFault
@@ -21,22 +20,25 @@ from acceptance.regressions.changes import (
     OpenIncident,
     SlowNight,
     drifted,
+    followed,
+    more_runs,
+    shared,
     slow_nights,
+    together,
     unmet,
     vanished,
 )
-from acceptance.regressions.history.reader import load
-from acceptance.regressions.history.series import (
+from acceptance.regressions.history import (
     CaseHistory,
     History,
     Nights,
     Series,
     day,
+    load,
     part,
 )
 from acceptance.regressions.incidents import group
 from acceptance.regressions.progress import Progress, update
-from acceptance.regressions.spells_of_changes import Together, followed, more_runs, shared, together
 
 
 def impossible(cases: Iterable[CaseHistory]) -> Iterator[str]:
@@ -102,16 +104,11 @@ class Judgement:
     fault: str = ""
     unmet: tuple[Reference, ...] = ()
     #: What of the series was judged with others, and what could not be.
-    together: Together = field(default_factory=Together)
+    together: str = ""
     #: All nights on which a whole partition was slow, also those that are over.
     slow: tuple[SlowNight, ...] = ()
     #: The sessions that could not be read.
     faults: list[SessionFault] = field(default_factory=list)
-
-    @property
-    def alerts(self) -> tuple[Alert, ...]:
-        """Return the alerts of the open incidents."""
-        return tuple(incident.alert for incident in self.incidents)
 
     @property
     def cannot_judge(self) -> str:

@@ -44,7 +44,7 @@ from acceptance.references import (
     write_parameters,
 )
 from acceptance.regressions.changes import baseline_of, parameters_of
-from acceptance.regressions.history.series import (
+from acceptance.regressions.history import (
     History,
     PastSession,
     Sample,
@@ -65,10 +65,6 @@ def refuse_faults(ledger: Ledger, sessions: Iterable[PastSession]) -> None:
                 raise Fault(
                     f"session {session.uuid} ran with the fault {fault}: name others with --from"
                 )
-
-
-class BaselineFault(Fault):
-    """A baseline that cannot be made: why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +112,7 @@ def select(
 ) -> list[PastSession]:
     """Return the sessions of these UUIDs (or beginnings of them), else those of the last nights.
 
-    The id of a campaign stands for all of its sessions. Raises BaselineFault for a UUID that no
+    The id of a campaign stands for all of its sessions. Raises Fault for a UUID that no
     session has, or that several have.
     """
     if not uuids:
@@ -135,7 +131,7 @@ def select(
         steps = [session for session in history.sessions if session.run == uuid]
         if len(fitting) != 1 and not steps:
             many = "several sessions begin" if fitting else "no session begins"
-            raise BaselineFault(f"{many} with {uuid!r}")
+            raise Fault(f"{many} with {uuid!r}")
         found += fitting or steps
     return found
 
@@ -145,7 +141,7 @@ def propose(
 ) -> Proposal:
     """Make a baseline for a system of what its cases measured in these sessions.
 
-    Rows of the present baseline stay where nothing was measured. Raises BaselineFault where the
+    Rows of the present baseline stay where nothing was measured. Raises Fault where the
     sessions have no sample of the system.
     """
     simulated = is_simulated(system)
@@ -164,7 +160,7 @@ def propose(
     ]
     if not series:
         why = f"; {history.left_out}" if history.left_out else ""
-        raise BaselineFault(f"these sessions hold no result of the system {system!r}{why}")
+        raise Fault(f"these sessions hold no result of the system {system!r}{why}")
     keys = [_key(one) for one in series]
     counts = Counter(keys)
     progress = update(part(history, simulated=simulated), None, proposal.notes)
@@ -296,10 +292,10 @@ def _unsteady(
 def write(proposal: Proposal, library: Library) -> None:
     """Write the file at once, after it was read back beside the other references.
 
-    Raises BaselineFault when it cannot be written or would not be read.
+    Raises Fault when it cannot be written or would not be read.
     """
     if INSTALLED and proposal.path.is_relative_to(ROOT):
-        raise BaselineFault(
+        raise Fault(
             f"nothing is written into an installed copy; copy {library.folder} to a folder of your "
             "own, and name that in ACCEPTANCE_REFERENCE"
         )
@@ -318,4 +314,4 @@ def write(proposal: Proposal, library: Library) -> None:
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(proposal.path)
     except (OSError, references.ReferenceFault) as err:
-        raise BaselineFault(f"{proposal.path} was not written: {err}") from None
+        raise Fault(f"{proposal.path} was not written: {err}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from acceptance import ledger, references
-from acceptance.alerts import Listing, notify
+from acceptance.alerts import Notification, notify
 from acceptance.campaigns import protocol
 from acceptance.core.errors import Fault
 from acceptance.core.groups import grouped
@@ -267,7 +267,7 @@ class Source:
         return [Protocol(path, *found) for path, found in read if found]
 
     @cached_property
-    def alerts(self) -> Listing | None:
+    def alerts(self) -> Notification | None:
         """Return open alerts with their acknowledgements; None where they cannot be read.
 
         Of somebody else's database nobody knows any: None, too.

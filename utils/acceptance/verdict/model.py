@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from acceptance.alerts import Acknowledged, Alert
+from acceptance.alerts import Alert
 from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import OF_PAIRS
 from acceptance.core.text import plural
@@ -134,7 +134,7 @@ class Verdict(Struct, forbid_unknown_fields=True):
     cases: list[CaseResult] = field(default_factory=list)
     excused: list[Finding] = field(default_factory=list)
     alerts: list[Alert] = field(default_factory=list)
-    acknowledged: list[Acknowledged] = field(default_factory=list)
+    acknowledged: list[Alert] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
     #: How many comparisons the guidelines made, and how many of them are `violated`.
     guidelines: dict[str, int] = field(default_factory=dict)
@@ -166,7 +166,7 @@ class Verdict(Struct, forbid_unknown_fields=True):
     @property
     def known(self) -> list[str]:
         """Say of each alert that is listed only who acknowledged it, until when and why."""
-        return [each.text for each in self.acknowledged]
+        return [each.known for each in self.acknowledged]
 
     @property
     def ran(self) -> int:

@@ -293,7 +293,7 @@ Judged: TypeAlias = Sequence[tuple[Verdict, Sequence[Session]]]
 _Samples: TypeAlias = Iterator[tuple[str, tuple[str, ...], float]]
 
 
-def samples(judged: Judged, kept: notify.Listing) -> _Samples:
+def samples(judged: Judged, kept: notify.Notification) -> _Samples:
     """Yield family, values of its labels, and value; all values are finite.
 
     Of what several verdicts tell of one system the first one counts. Of a metric that was measured
@@ -312,11 +312,11 @@ def samples(judged: Judged, kept: notify.Listing) -> _Samples:
             last["acceptance_verdict_status", of_verdict] = verdict.status
             if ended is not None:
                 last["acceptance_verdict_timestamp_seconds", of_verdict] = ended
-    states = Counter((entry.alert.system, ack is not None) for entry, ack in kept.entries)
+    states = Counter((each.finding.system, each.acknowledged is not None) for each in kept.alerts)
     for system in sorted(every | {system for system, _ in states}):
         last["acceptance_alerts", (system, "open")] = states[system, False]
         last["acceptance_alerts", (system, "acknowledged")] = states[system, True]
-    last["acceptance_alert_targets_failing", ()] = len(kept.failing)
+    last["acceptance_alert_targets_failing", ()] = len(kept.failures)
     for (family, labels), value in last.items():
         if isinstance(value, int | float) and abs(value) <= sys.float_info.max:
             yield family, labels, value
@@ -398,7 +398,7 @@ def _labels(names: Sequence[str], values: Sequence[str]) -> dict[str, str]:
     return labels | ({SIMULATED: "yes"} if is_simulated(labels.get("system", "")) else {})
 
 
-def prometheus(judged: Judged, kept: notify.Listing, output: Path | None = None) -> str:
+def prometheus(judged: Judged, kept: notify.Notification, output: Path | None = None) -> str:
     """Return the text, or write it to `output`, whole or not at all, and return an empty text.
 
     The textfile collector reads only names that end in `.prom`. Raises OSError.

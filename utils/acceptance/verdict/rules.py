@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from msgspec.structs import replace
+
 from acceptance import ledger, references
+from acceptance.alerts import Alert
 from acceptance.core.extras import ExtrasFault
 from acceptance.core.findings import Finding
 from acceptance.core.kinds import MAJOR
@@ -279,20 +282,16 @@ def compare_with_history(verdict: Verdict, evidence: Evidence) -> None:
     verdict.history = {
         "judged": judgement.judged,
         "cannot_judge": judgement.cannot_judge,
-        "together": str(judgement.together),
+        "together": judgement.together,
         "stale": judgement.stale,
         "systems": sorted(systems),
     }
-    alerts = [alert for alert in judgement.alerts if alert.system in systems]
-    verdict.alerts = alerts
-    for alert in alerts:
-        levels = f"{alert.check} {alert.metric}: {alert.before} -> {alert.after}"
-        verdict.add(Finding(
-            alert.kind, f"{alert.line} [{alert.id}]", fails=True,
-            what=f"{alert.kind} since {alert.since}",
-            found=" ".join((levels, alert.unit, alert.cause)).strip(),
-            place=(alert.system, alert.partition, alert.id), source="history", alerts=(alert.id,),
-        ))  # fmt: skip
+    for each in judgement.incidents:
+        if each.finding.system in systems:
+            alert = Alert(each.id, each.finding)
+            verdict.alerts.append(alert)
+            found = "; ".join(filter(None, (each.finding.found, each.cause)))
+            verdict.add(replace(each.finding, text=alert.known, found=found, alerts=(alert.id,)))
 
 
 def tell_gone(verdict: Verdict, evidence: Evidence) -> None:

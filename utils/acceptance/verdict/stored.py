@@ -8,14 +8,15 @@ import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
-from acceptance.alerts import Alert, Notification, alert, notify
+from acceptance.alerts import AT_A_NODE, AWAY, MANY, Alert, Notification, notify
 from acceptance.core import state_files
 from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
-from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS
+from acceptance.core.kinds import OF_FABRICS, OF_PAIRS
 from acceptance.core.paths import Workspace, named
 from acceptance.core.state_files import StoredFault
 from acceptance.core.text import one_line, plural, shortened
@@ -59,17 +60,20 @@ def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool 
         replace(problem, text=named(problem.text, named_by)) for problem in verdict.problems
     ]
     try:
-        known = [entry.alert for entry, _ in notify.listing(now, folder).entries]
+        known = notify.listing(now, folder).alerts
     except StoredFault:  # reported when it is compared
         known = []
     tell = verdict.sort != ACCEPT
     if tell:
         announce(verdict, known)
-    alerts = [replace(each, text=named(each.text, named_by)) for each in _alerts(verdict)]
+    alerts = [
+        replace(each, finding=replace(each.finding, text=named(each.finding.text, named_by)))
+        for each in _alerts(verdict)
+    ]
     looked = looked_at(verdict, {verdict.system})
 
     def judged(each: Alert) -> bool:
-        return (tell or each.of_history) and looked(each)
+        return (tell or each.finding.of_history) and looked(each)
 
     try:
         if send:
@@ -80,7 +84,7 @@ def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool 
         verdict.fail("alerts", str(err))
         outcome = Notification(open=alerts)
     _apply(verdict, outcome)
-    verdict.notes += [f"ended: {alert.line} [{alert.id}]" for alert in outcome.ended]
+    verdict.notes += [f"ended: {each.line} [{each.id}]" for each in outcome.ended]
     verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
     verdict.notes += [f"alerts: {text}" for text in outcome.faults]
     verdict.notes = [named(note, named_by) for note in verdict.notes]
@@ -104,14 +108,14 @@ def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
 
 def _alerts(verdict: Verdict) -> list[Alert]:
     """Return all alerts of a verdict, whether or not they were acknowledged."""
-    return [*verdict.alerts, *(each.alert for each in verdict.acknowledged)]
+    return [*verdict.alerts, *verdict.acknowledged]
 
 
 def _apply(verdict: Verdict, outcome: Notification) -> None:
     """Sort alerts and problems by what is acknowledged, and judge by what is left."""
     verdict.alerts = outcome.open
     verdict.acknowledged = outcome.acknowledged
-    acknowledged = {each.alert.id for each in outcome.acknowledged}
+    acknowledged = {each.id for each in outcome.acknowledged}
 
     def is_excused(problem: Finding) -> bool:
         return bool(problem.alerts) and acknowledged.issuperset(problem.alerts)
@@ -127,10 +131,6 @@ def _apply(verdict: Verdict, outcome: Notification) -> None:
 MOST = 10
 #: What stands for the whole fabric among the quantities that an alert is compared in.
 _FABRIC = "fabric"
-#: What of an alert names things that it is about.
-_CONCERNED = ("nodes", "cases", "compared")
-#: Kinds of what a case fails for that is told of the node where it was seen.
-_AT_A_NODE = {"no-bytes", *OF_LINKS, *OF_CABLES}
 #: Characters of what an alert says.
 _LONGEST = 300
 
@@ -156,7 +156,7 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
             of_problem[number] = [each.id for each in found]
     alerts |= {each.id: each for each in _away(verdict)}
     for key in alerts.keys() & opened.keys():
-        alerts[key] = replace(alerts[key], since=opened[key].since)
+        alerts[key] = _of(alerts[key], since=opened[key].finding.since)
     told_by = _summed_up(verdict, alerts, opened)
     for number, keys in of_problem.items():
         ids = _once(told_by[key].id for key in keys)
@@ -168,7 +168,7 @@ def _away(verdict: Verdict) -> Iterator[Alert]:
     """Yield an alert of each node that Slurm gives no jobs, with its reason."""
     for place, entry in verdict.nodes.items():
         for node, why in entry.not_up.items():
-            yield _alert(verdict, alert.AWAY, place, node, why, nodes=[node])
+            yield _alert(verdict, Finding(AWAY, why, nodes=(node,)), place, node)
 
 
 def _failures_behind(problem: Finding, verdict: Verdict) -> list[Finding]:
@@ -191,9 +191,8 @@ def _of_problem(
     if problem.kind in OF_PAIRS:
         yield _of_finding(problem, problem.place[0], verdict)
     elif case is None or problem.row.unmeasured:
-        kind = alert.UNMEASURED if problem.row.unmeasured else alert.FAILURE
         about = " ".join((problem.kind, *problem.place))
-        yield _alert(verdict, kind, verdict.system, about, problem.text, sort=verdict.sort)
+        yield _alert(verdict, problem, verdict.system, about, sort=verdict.sort)
     elif behind := _behind(problem, case, verdict):
         for each in behind:
             yield _of_finding(each, case.where.partition("+")[0], verdict)
@@ -201,9 +200,8 @@ def _of_problem(
         check, text = case.benchmark or case.name, problem.text.removeprefix(f"{case.place}: ")
         if problem.kind != "case-failed":
             check += f" {problem.kind}"
-        yield _alert(
-            verdict, alert.FAILURE, case.where, check, text, cases=[case.place], nodes=case.nodes
-        )
+        failed = replace(problem, text=text, nodes=case.nodes)
+        yield _alert(verdict, failed, case.where, check, cases=[case.place])
 
 
 def _behind(problem: Finding, case: CaseResult, verdict: Verdict) -> Sequence[Finding]:
@@ -219,7 +217,7 @@ def _behind(problem: Finding, case: CaseResult, verdict: Verdict) -> Sequence[Fi
         return [each for each in found if each.fails and each.source == source]
     failing = [each for each in case.findings if each.fails]
     of_fabric = [each for each in failing if each.kind in OF_FABRICS]
-    told = of_fabric or [each for each in failing if each.kind in _AT_A_NODE]
+    told = of_fabric or [each for each in failing if each.kind in AT_A_NODE]
     places = grouped(told, lambda each: each.device if of_fabric else each.node)
     if of_fabric:
         return [replace(here[0], text="; ".join(map(said, here))) for here in places.values()]
@@ -228,8 +226,7 @@ def _behind(problem: Finding, case: CaseResult, verdict: Verdict) -> Sequence[Fi
 
 def _of_finding(finding: Finding, where: str, verdict: Verdict) -> Alert:
     """Return the alert of nodes, of a link of the whole fabric, or of the links of a node."""
-    kind, nodes, compared = alert.FAILURE, finding.nodes, [finding.what]
-    check, text = finding.device, finding.text
+    nodes, compared, check, text = finding.nodes, [finding.what], finding.device, finding.text
     if finding.kind in OF_PAIRS:
         # Of a cable these are the ports at its ends.
         nodes = nodes or tuple(finding.device.split(" - "))
@@ -237,47 +234,54 @@ def _of_finding(finding: Finding, where: str, verdict: Verdict) -> Alert:
     elif finding.kind in OF_FABRICS:
         nodes, compared = (), [_FABRIC]
     else:
-        kind, check, compared = alert.NODE, finding.node, []
+        check, compared = finding.node, []
         text = text.removeprefix(f"{check}: ")
-    return _alert(verdict, kind, where, check, text, nodes=nodes, compared=compared)
+    return _alert(
+        verdict, replace(finding, text=text, nodes=nodes), where, check, compared=compared
+    )
 
 
 def _alert(
     verdict: Verdict,
-    kind: str,
+    finding: Finding,
     where: str,
     check: str,
-    text: str,
     *,
-    nodes: Iterable[str] = (),
     cases: Iterable[str] = (),
     compared: Iterable[str] = (),
     parts: Sequence[str] = (),
     sort: str = "",
 ) -> Alert:
-    """Return an alert whose id is that of its kind, its place, its parts and its sort.
+    """Return the alert of a finding of a `check`, a node, or whatever else is concerned.
 
-    `where` is `system:partition+environ` or its beginning.
+    Its id is that of its sort, its place, and its parts. `where` is `system:partition+environ` or
+    its beginning.
     """
-    place, _, environ = where.partition("+")
-    system, _, partition = place.partition(":")
-    words = "\0".join((kind, system, partition, environ, check, *sorted(parts), sort))
-    return Alert(
-        id=hashlib.sha256(words.encode()).hexdigest()[:12], kind=kind, system=system,
-        partition=partition, environ=environ, check=check, since=verdict.time or verdict.given,
-        text=one_line(text)[:_LONGEST], nodes=_once(nodes), cases=_once(cases),
-        compared=_once(compared), parts=(*parts,), sort=sort,
+    told = replace(
+        finding, where=where, device=check, what="", since=verdict.time or verdict.given,
+        text=one_line(finding.text)[:_LONGEST], nodes=_once(finding.nodes),
     )  # fmt: skip
+    alert = Alert("-", told, _once(cases), _once(compared), (*parts,), sort)
+    words = "\0".join((alert.called[0], where, check, *sorted(parts), sort))
+    return replace(alert, id=hashlib.sha256(words.encode()).hexdigest()[:12])
 
 
 def _once(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
+def _of(alert: Alert, **changes: Any) -> Alert:
+    """Return an alert with its finding changed."""
+    return replace(alert, finding=replace(alert.finding, **changes))
+
+
 def _joined(first: Alert, second: Alert) -> Alert:
     """Return an alert of the same thing with what both of them show."""
-    both = {name: (*getattr(first, name), *getattr(second, name)) for name in _CONCERNED}
-    return replace(first, **{name: _once(each) for name, each in both.items()})
+    return replace(
+        _of(first, nodes=_once((*first.finding.nodes, *second.finding.nodes))),
+        cases=_once((*first.cases, *second.cases)),
+        compared=_once((*first.compared, *second.compared)),
+    )
 
 
 def _summed_up(
@@ -292,26 +296,29 @@ def _summed_up(
         parts = [key for key in summary.parts if key in alerts and key not in opened]
         if parts:
             again = _summary(verdict, [alerts[key] for key in parts])
-            again = replace(again, id=summary.id, since=summary.since, parts=summary.parts)
+            again = replace(again, id=summary.id, parts=summary.parts)
+            again = _of(again, since=summary.finding.since)
             told_by |= dict.fromkeys(parts, again)
     new = [one for key, one in alerts.items() if key not in opened and told_by[key] is one]
-    for members in grouped(new, lambda one: (one.system, one.partition)).values():
+    for members in grouped(new, lambda one: one.finding.partition).values():
         if len(members) > MOST:
             told_by |= dict.fromkeys((each.id for each in members), _summary(verdict, members))
     return told_by
 
 
 def _summary(verdict: Verdict, members: Sequence[Alert]) -> Alert:
-    first = members[0]
+    first = members[0].finding
+    names = shortened(each.finding.device for each in members)
+    nodes = tuple(node for each in members for node in each.finding.nodes)
     return _alert(
         verdict,
-        alert.MANY,
-        f"{first.system}:{first.partition}",
+        Finding(MANY, f"{names}; of {first.device}: {first.text}", fails=True, nodes=nodes),
+        first.partition,
         plural(len(members), "failure"),
-        f"{shortened(each.check for each in members)}; of {first.check}: {first.text}",
+        cases=[case for each in members for case in each.cases],
+        compared=[what for each in members for what in each.compared],
         parts=[each.id for each in members],
-        sort=first.sort,
-        **{name: [x for each in members for x in getattr(each, name)] for name in _CONCERNED},
+        sort=members[0].sort,
     )
 
 
@@ -335,24 +342,26 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
             passed.setdefault(case.place, set()).update(short_names(case.nodes))
 
     def looked(each: Alert) -> bool:
-        if each.system not in systems:
+        finding = each.finding
+        if finding.system not in systems:
             return False
-        if each.of_history:
+        if finding.of_history:
             return True
-        place = f"{each.system}:{each.partition}"
+        place = finding.partition
         entry = verdict.nodes.get(place, PartitionNodes(place))
-        if each.kind == alert.AWAY:  # Slurm was asked
-            return bool(entry.known) and entry.not_up.keys().isdisjoint(each.nodes)
+        if finding.kind == AWAY:  # Slurm was asked
+            return bool(entry.known) and entry.not_up.keys().isdisjoint(finding.nodes)
         if not all(
-            place in viewed if what == _FABRIC else entry.has_ended(what, each.nodes)
+            place in viewed if what == _FABRIC else entry.has_ended(what, finding.nodes)
             for what in each.compared
         ):
             return False
-        if each.cases or each.kind == alert.NODE or (each.nodes and each.kind == alert.MANY):
+        at_nodes = finding.kind in AT_A_NODE or (finding.kind == MANY and bool(finding.nodes))
+        if each.cases or at_nodes:
             seen = {node for place in each.cases for node in passed.get(place, ())}
-            if each.kind != alert.FAILURE:
+            if at_nodes:
                 seen |= links
-            return passed.keys() >= {*each.cases} and seen >= short_names(each.nodes)
+            return passed.keys() >= {*each.cases} and seen >= short_names(finding.nodes)
         if each.compared:
             return True
         return verdict.sort == each.sort and verdict.status != Status.CANNOT_JUDGE

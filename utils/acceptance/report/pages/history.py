@@ -15,11 +15,12 @@ from itertools import groupby
 from statistics import median
 from typing import Any, NamedTuple
 
-from acceptance.alerts import HISTORY, Ack, Alert, acknowledgements
+from acceptance.alerts import Ack, acknowledgements
 from acceptance.core.groups import grouped
+from acceptance.core.kinds import HISTORY
 from acceptance.core.words import is_simulated
 from acceptance.detection import Scan
-from acceptance.regressions import Change
+from acceptance.regressions import Change, OpenIncident
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
 from acceptance.report import addresses, plot_model
 from acceptance.report.figures import figure
@@ -62,7 +63,7 @@ class Known:
 
     series: Series
     scan: Scan | None
-    alarms: tuple[tuple[Alert, Change], ...] = ()
+    alarms: tuple[tuple[OpenIncident, Change], ...] = ()
     acks: tuple[Ack, ...] = ()
 
     @cached_property
@@ -256,8 +257,8 @@ def _series(one: Known, order: Sequence[Sample]) -> dict[str, Any]:
         "level": [] if level is None else _short(level),
         "changes": one.steps,
         "alerts": [
-            [round(change.time), f"open alert {alert.id}: {_kind(alert)} since {day(change.time)}"]
-            for alert, change in one.alarms
+            [round(change.time), f"open alert {each.id}: {_kind(each)} since {day(change.time)}"]
+            for each, change in one.alarms
         ],
         "acks": [[round(ack.when.timestamp()), ack.text] for ack in one.acks],
     }
@@ -269,8 +270,8 @@ def _software(software: Software) -> str:
     return software_text(software)
 
 
-def _kind(alert: Alert) -> str:
-    return HISTORY[alert.kind][0] if alert.kind in HISTORY else alert.kind
+def _kind(incident: OpenIncident) -> str:
+    return HISTORY[incident.finding.kind][0]
 
 
 def _short(value: float) -> float:
@@ -287,13 +288,13 @@ def _runs(words: Iterable[str]) -> list[list[Any]]:
 def _known(source: Source) -> Cases:
     """Return all cases with what is known of their series, by partition and benchmark."""
     scans: dict[int, Scan] = {}
-    alarms: dict[int, list[tuple[Alert, Change]]] = {}
+    alarms: dict[int, list[tuple[OpenIncident, Change]]] = {}
     for judgement in source.judgements:
         if judgement.progress is not None:
             scans |= judgement.progress.scans(judgement.progress.all)
         for incident in judgement.incidents:
             for change in incident.changes:
-                alarms.setdefault(id(change.series), []).append((incident.alert, change))
+                alarms.setdefault(id(change.series), []).append((incident, change))
     # Those that have ended stand in the plots, too.
     acks = source.read(acknowledgements.load, source.workspace.alerts) or []
     found: Cases = []
@@ -301,7 +302,7 @@ def _known(source: Source) -> Cases:
         members = []
         for series in filter(lambda one: one.count, case.series):
             own = tuple(alarms.get(id(series), ()))
-            ids = {alert.id for alert, _ in own}
+            ids = {incident.id for incident, _ in own}
             fits = tuple(ack for ack in acks if ack.what in ids or ack.fits(series.name))
             members.append(Known(series, scans.get(id(series)), own, fits))
         if members:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from acceptance.alerts import Ack, Alert
+from acceptance.alerts import Alert
 from acceptance.core.findings import Finding, merged
 from acceptance.core.text import natural, plural
 from acceptance.report import addresses
@@ -32,10 +32,9 @@ _UNLOOKED = {
 
 
 class Known(NamedTuple):
-    """An open alert, who has acknowledged it, and whether the run before did not have it."""
+    """An open alert, and whether the run before did not have it."""
 
     alert: Alert
-    ack: Ack | None = None
     new: bool = False
 
 
@@ -99,7 +98,7 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
     lines = [
         line
         for line in map(partial(_line, places, known), _wrong(run, verdict))
-        if not (line.known and line.known.ack)
+        if not (line.known and line.known.alert.acknowledged)
     ]
     groups = [[*listed] for _, listed in groupby(lines, lambda each: each.finding.kind)]
     seen = {line.known.alert.id for line in lines if line.known}
@@ -133,16 +132,17 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
 def _known(source: Source, verdict: Verdict | None, before: Run | None) -> list[Known]:
     """Return the open alerts of the selected system, those that nobody acknowledged first."""
     found: dict[str, Known] = {}
-    for entry, ack in source.alerts.entries if source.alerts else ():
-        new = before is not None and entry.opened.timestamp() > before.end
-        found[entry.alert.id] = Known(entry.alert, ack, new)
+    for alert in source.alerts.alerts if source.alerts else ():
+        new = before and alert.opened and alert.opened.timestamp() > before.end
+        found[alert.id] = Known(alert, bool(new))
     if verdict is not None and source.is_own:
-        given = [*map(Known, verdict.alerts)]
-        given += [Known(each.alert, each.acknowledgement) for each in verdict.acknowledged]
-        found = {each.alert.id: each for each in given} | found
+        given = (*verdict.alerts, *verdict.acknowledged)
+        found = {each.id: Known(each) for each in given} | found
     system = source.selection.system
-    own = [each for each in found.values() if system in (None, each.alert.system)]
-    return sorted(own, key=lambda each: (each.ack is not None, each.alert.since))
+    own = [each for each in found.values() if system in (None, each.alert.finding.system)]
+    return sorted(
+        own, key=lambda each: (each.alert.acknowledged is not None, each.alert.finding.since)
+    )
 
 
 def _wrong(run: Run | None, verdict: Verdict | None) -> list[Finding]:
@@ -166,7 +166,7 @@ def _line(places: Mapping[str, Ran], known: Sequence[Known], finding: Finding) -
     ran = places.get(finding.source) or places.get(finding.what.partition(" of ")[2])
     link = addresses.session(ran.session.uuid, ran.number) if ran else ""
     alert = next((each for each in known if _tells(each.alert, finding)), None)
-    if alert and alert.alert.of_history:
+    if alert and alert.alert.finding.of_history:
         return Line(finding, alert.alert.line, link, alert)
     failed = finding.what == finding.source  # then nothing else is expected than that it runs
     expected = f", expected {finding.expected}" if finding.expected and not failed else ""
@@ -176,13 +176,14 @@ def _line(places: Mapping[str, Ran], known: Sequence[Known], finding: Finding) -
 
 def _tells(alert: Alert, finding: Finding) -> bool:
     """Tell whether an alert is of a finding: by its id, its case, its nodes, or its words."""
-    if alert.of_history:
+    told = alert.finding
+    if told.of_history:
         return alert.id in finding.alerts
     if alert.cases:
         return finding.source in alert.cases
-    if alert.nodes:
-        return {*finding.nodes} == {*alert.nodes} and finding.kind != "guideline"
-    said = f"{alert.check} {alert.text}"
+    if told.nodes:
+        return {*finding.nodes} == {*told.nodes} and finding.kind != "guideline"
+    said = f"{told.device} {told.text}"
     return bool(finding.found) and finding.what in said and finding.found in said
 
 

@@ -1,8 +1,8 @@
 """What became worse, and when: the same from what is kept of the nights as from the first one."""
 
-from acceptance.regressions import spells_of_changes as module
+from acceptance.regressions import changes as module
+from acceptance.regressions.changes import shared
 from acceptance.regressions.judge import judge
-from acceptance.regressions.spells_of_changes import shared
 from tests.made_pairs import BAD, judged_nights
 from tests.made_series import Made
 from tests.stored import load

@@ -1,4 +1,4 @@
-"""`regressions/history/`: what of a results database is a sample."""
+"""`regressions/history.py`: what of a results database is a sample."""
 
 import json
 import math
@@ -10,7 +10,7 @@ import pytest
 
 from acceptance.ledger import ResultsFault, results_db
 from acceptance.ledger.records import PerfValue, decode
-from acceptance.regressions.history.series import selection
+from acceptance.regressions.history import selection
 from tests import stored as results
 from tests.conftest import Site
 from tests.made import COMMAND, FIRST, NIGHT, SOFTWARE, Case, Database

@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import Struct, msgpack
 from numpy.typing import NDArray
 
+from acceptance.core.state_files import StoredFault
 from acceptance.detection import common_mode, families, state
 from acceptance.detection.constants import BLOCK, TIMES_HELD
 from acceptance.detection.families import FamilyChange
@@ -76,10 +77,6 @@ class New(NamedTuple):
     counted: NDArray[np.bool_]
     worse: Floats
     off: Floats
-
-
-class DamagedError(Exception):
-    """A file that is not what was written, or was written by other code."""
 
 
 @dataclass
@@ -190,7 +187,7 @@ class Kept(Struct, dict=True):
 
     @classmethod
     def read(cls, path: Path, version: str) -> "Kept":
-        """Read what `write` wrote; raises DamagedError, or OSError."""
+        """Read what `write` wrote; raises StoredFault, or OSError, of what other code wrote too."""
         opened = path.open("rb")
         try:
             file = ZipFile(opened)
@@ -202,11 +199,11 @@ class Kept(Struct, dict=True):
                 for name in blocks + states:
                     file.getinfo(name)
         except Exception as err:  # of a damaged entry zipfile raises whatever its bytes ask for
-            raise DamagedError(f"cannot be used: it is not what was written: {err!r}") from None
+            raise StoredFault(f"cannot be used: it is not what was written: {err!r}") from None
         if file.comment != version.encode():
-            raise DamagedError("the code or the constants of detection changed")
+            raise StoredFault("the code or the constants of detection changed")
         if damaged:
-            raise DamagedError(f"cannot be used: {damaged} is not what was written")
+            raise StoredFault(f"cannot be used: {damaged} is not what was written")
         kept.file = file
         return kept
 

@@ -33,8 +33,8 @@ from acceptance.detection.constants import (
     SERIES,
 )
 from acceptance.detection.families import advance, empty
-from acceptance.regressions.history.series import Series
-from acceptance.regressions.progress.records import FamilyBlock, Ints, Kept, New, Node, Shared
+from acceptance.regressions.history import Series
+from acceptance.regressions.records import FamilyBlock, Ints, Kept, New, Node, Shared
 
 
 def threshold(count: int) -> float:

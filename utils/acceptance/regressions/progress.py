@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +37,12 @@ from acceptance.detection.constants import (
 )
 from acceptance.detection.node_sets import Before, comparable
 from acceptance.detection.state import HELD, LevelChange, State
-from acceptance.regressions.history.series import History, Nights, PastSession, Series
-from acceptance.regressions.progress import families
-from acceptance.regressions.progress.families import threshold
-from acceptance.regressions.progress.records import (
+from acceptance.regressions import families
+from acceptance.regressions.families import threshold
+from acceptance.regressions.history import History, Nights, PastSession, Series
+from acceptance.regressions.records import (
     RECORD,
     SERIES,
-    DamagedError,
     Floats,
     Ints,
     Kept,
@@ -102,13 +100,9 @@ def _shift(held: Records, new: NDArray[np.generic], lengths: Ints) -> None:
 _WAYS = {"higher": 1, "lower": -1, None: 0}
 
 
-class Recent(NamedTuple):
-    """The newest samples of a series, as if on the same nodes: the numbers of their sessions, and
-    their logarithms.
-    """
-
-    sessions: NDArray[np.int32]
-    logs: Floats
+#: The newest samples of a series, as if on the same nodes: the numbers of their sessions, and their
+#: logarithms.
+Recent = tuple[NDArray[np.int32], Floats]
 
 
 class Progress:
@@ -314,7 +308,7 @@ class Progress:
         for slot, one, record in self._records_of(series):
             count = min(int(record["state"]["count"]), HELD)
             logs = record["state"]["values"][HELD - count :] * (-1 if self._up(slot) else 1)
-            found[id(one)] = Recent(record["sessions"][HELD - count :].copy(), logs)
+            found[id(one)] = record["sessions"][HELD - count :].copy(), logs
         return found
 
 
@@ -342,14 +336,14 @@ def update(history: History, place: Path | None, notes: list[str]) -> Progress:
             kept = Kept.read(place, now)
             earlier = len(kept.seen) > len(seen) and kept.seen[: len(seen)] == seen
             if kept.seen != seen[: len(kept.seen)]:
-                raise DamagedError("sessions that it has seen were deleted or changed")
+                raise StoredFault("sessions that it has seen were deleted or changed")
             progress = Progress(history, kept)
             if not progress.same_ways:
                 progress = Progress(history, Kept())
-                raise DamagedError("it is known now which way is better of a series")
+                raise StoredFault("it is known now which way is better of a series")
         except (FileNotFoundError, NotADirectoryError):
             pass
-        except (OSError, DamagedError) as err:
+        except (OSError, StoredFault) as err:
             why = f"{err}"
     new = history.sessions[len(progress.kept.seen) :]
     for some in progress.portions(new):
