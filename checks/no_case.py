@@ -9,13 +9,14 @@ import functools
 from reframe.core.logging import getlogger
 
 from acceptance import machine
+from acceptance.core.findings import Finding
 from acceptance.suites import SUITES, suite_of
 
 from .extras import environment_of, extras_of
 from .partitions import partitions, size_of
 
 #: Check files without a case, of which nothing is told yet.
-_FOUND: list[machine.NoCase] = []
+_FOUND: list[Finding] = []
 
 
 def tell(check: str) -> None:
@@ -47,7 +48,7 @@ def tell_all(generate):
 
     def tell_and_generate(*checks, **options):
         if _FOUND:
-            promised = any(each.promised for each in _FOUND)
+            promised = any(each.fails for each in _FOUND)
             log = getlogger().warning if promised else getlogger().info
             log(machine.no_cases_line(_FOUND))
             _FOUND.clear()

@@ -76,15 +76,19 @@ def test_a_promised_program_that_is_not_there_fails_once(ran):
 
 def test_the_verdict_has_a_line_for_each_partition_without_case(ran):
     _, _, verdict = ran
-    places = {(each["check"], each["partition"]) for each in verdict["unprovided"]}
-    assert places == {("hpcc.py", ""), ("imb.py", "mysite:bare")}
+    unprovided = [each for each in verdict["findings"] if each["kind"] == "not-provided"]
+    places = {each["what"]: each["place"] for each in unprovided}
+    assert places == {
+        "hpcc.py": ["mysite", "hpcc.py"],
+        "imb.py on mysite:bare": ["mysite:bare", "imb.py"],
+    }
     (grid,) = [p for p in verdict["problems"] if p["kind"] == "check-without-case"]
     assert grid["place"][1] == "mysite:grid"
     assert 'write "nodes" and "cores" into the `extras`' in grid["text"]
     assert "nobody knows how many nodes and cores it has" in grid["text"]
     assert "nothing here can ask the scheduler pbs" in grid["text"]
-    (bare,) = [each for each in verdict["unprovided"] if each["partition"] == "mysite:bare"]
-    assert bare["reason"] == "nothing provides Intel MPI Benchmarks here"
+    (bare,) = [each for each in unprovided if each["place"][0] == "mysite:bare"]
+    assert bare["text"] == "nothing provides Intel MPI Benchmarks here"
     assert not [note for note in verdict["notes"] if "no case of" in note], "said twice"
 
 

@@ -160,9 +160,9 @@ def test_where_all_nodes_are_down_no_job_is_submitted_and_the_gate_says_so(away,
     assert AWAY in problem["text"]
     assert "-n" not in problem["text"]
     assert verdict["not_selected"] == {}
-    (unprovided,) = verdict["unprovided"]
-    assert unprovided["check"] == "imb.py"
-    assert unprovided["reason"].startswith(AWAY)
+    (unprovided,) = [each for each in verdict["findings"] if each["kind"] == "not-provided"]
+    assert unprovided["what"] == "imb.py"
+    assert unprovided["text"].startswith(AWAY)
     assert "sinfo -R" in unprovided["remedy"]
 
 

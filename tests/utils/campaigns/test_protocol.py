@@ -13,6 +13,7 @@ from acceptance.campaigns.markdown import markdown
 from acceptance.campaigns.protocol import _case
 from acceptance.core.kinds import TABLE
 from acceptance.ledger import Case
+from acceptance.machine import without_case
 from tests import made_nodes
 from tests.campaigns import NAMES, Held
 
@@ -54,7 +55,7 @@ def make(*cases, **changes):
         },
         "measured": [LINKS, *(cases or [CASE])],
         "verdict": {
-            "verdict": "pass", "system": "made", "problems": [], "unprovided": [], "notes": [],
+            "verdict": "pass", "system": "made", "problems": [], "notes": [],
             "findings": [], "guidelines": {},
         },
         "claims": [],
@@ -119,7 +120,10 @@ def test_links_that_nobody_judged_are_a_reservation():
 
 
 def test_a_suite_that_nothing_provides_is_a_reservation():
-    verdict = {**make()["verdict"], "unprovided": [{"check": "npb.py", "reason": "r"}]}
+    verdict = {
+        **make()["verdict"],
+        "findings": [msgspec.to_builtins(without_case("npb.py", "made", "r"))],
+    }
     data = make(verdict=verdict)
     assert (data["outcome"], ids(data)) == (
         "accepted with reservations",

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 import pytest
 
 from acceptance.core.findings import Finding
-from acceptance.machine import NoCase, SlurmNode
+from acceptance.machine import SlurmNode, without_case
 from acceptance.report import addresses
 from acceptance.report.runs import Outcome
 from acceptance.verdict import Nodes, Verdict, judge_cases, judge_nodes, stored
@@ -87,7 +87,8 @@ def judged(made, label):
         text = f"{GUIDELINE} [{number}]"
         verdict.add(Finding("guideline", text, what=GUIDELINE, place=(f"g{number}",)))
     verdict.guidelines = {"compared": 99, "violated": 16}
-    verdict.unprovided = [NoCase("npb.py", "nothing provides NPB", "acceptance spack env npb")]
+    remedy = "acceptance spack env npb"
+    verdict.add(without_case("npb.py", "made", "nothing provides NPB", remedy))
     verdict.not_selected = {"site.py": "-n Osu"}
     stored.settle(verdict, made.workspace, made.now, send=True)
     return verdict

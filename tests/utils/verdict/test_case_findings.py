@@ -10,7 +10,7 @@ from acceptance.core.kinds import OF_LINKS
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.node import deviation
 from acceptance.ledger import Case, Metric
-from acceptance.machine import NoCase
+from acceptance.machine import without_case
 from acceptance.references import outside
 from acceptance.verdict.cases import of_case
 from acceptance.verdict.model import CaseResult, Verdict
@@ -311,8 +311,8 @@ def test_a_counter_that_stands_is_told_by_the_verdict_alone():
 
 
 def test_suites_that_are_missing_are_findings():
-    missing = [NoCase("npb.py", "nothing provides it", "make spack")]
-    (found,) = Verdict(system="made", unprovided=missing).everything
+    missing = [without_case("npb.py", "made", "nothing provides it", "make spack")]
+    (found,) = Verdict(system="made", findings=missing).everything
     assert (found.id, found.severity) == ("NOT-PROVIDED:made:npb.py", "minor")
     assert (found.found, found.remedy) == ("nothing provides it", "make spack")
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from acceptance.core.findings import Finding
-from acceptance.machine import NoCase
+from acceptance.machine import without_case
 from acceptance.verdict import Run, Status, SuiteUse, Verdict, judge_cases
 from acceptance.verdict.conclude import judge_whole
 from tests import stored
@@ -80,7 +80,7 @@ def test_what_several_runs_say_is_said_once_and_the_worst_counts():
 
 def test_a_check_file_is_left_out_only_if_no_run_has_it():
     whole = Verdict(check_files=["fabric.py", "imb.py"])
-    whole.unprovided = [NoCase("npb.py", "no compiler")]
+    whole.findings = [without_case("npb.py", "made", "no compiler")]
     names = ("imb.py", "npb.py", "osu.py")
     whole.not_selected = dict.fromkeys(names, "--mode=maintenance")
     whole.not_selected["osu.py"] = "-n PingPong"

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from acceptance.core.findings import Finding
 from acceptance.core.kinds import QUESTIONS
-from acceptance.machine import NoCase
+from acceptance.machine import without_case
 from acceptance.verdict.model import CaseResult, Status, Verdict
 from acceptance.verdict.nodes import Paired, PartitionNodes
 from acceptance.verdict.outputs import junit, verdict_text
@@ -116,7 +116,7 @@ def test_what_xml_and_ascii_cannot_hold():
 
 def test_the_text_fits_a_terminal_and_says_how_to_see_what_is_cut():
     verdict = Verdict(**GREEN)
-    verdict.unprovided.append(NoCase("npb.py", "get it with: " + "an MPI and more, " * 10))
+    verdict.add(without_case("npb.py", "made", "get it with: " + "an MPI and more, " * 10))
     verdict.fail("case-failed", "too slow, " * 100)
     for number in range(30):
         verdict.fail("case-failed", f"case {number}")
@@ -132,11 +132,11 @@ def test_the_text_fits_a_terminal_and_says_how_to_see_what_is_cut():
 
 def test_how_a_suite_is_got_is_said_once_at_the_end():
     verdict = Verdict(**GREEN)
-    verdict.unprovided += [
-        NoCase("osu.py", "nothing provides OSU here", "get it with: spack"),
-        NoCase("balance.py", "nothing provides OSU here", "get it with: spack"),
-        NoCase("npb.py", "nothing provides NPB here", "get it with: gfortran"),
-        NoCase("old.py", "told before there was a remedy"),
+    verdict.findings += [
+        without_case("osu.py", "made", "nothing provides OSU here", "get it with: spack"),
+        without_case("balance.py", "made", "nothing provides OSU here", "get it with: spack"),
+        without_case("npb.py", "made", "nothing provides NPB here", "get it with: gfortran"),
+        without_case("old.py", "made", "told before there was a remedy"),
     ]
     lines = verdict_text(verdict).splitlines()
     assert "not run     npb.py: nothing provides NPB here" in lines

@@ -51,6 +51,10 @@ def message(verdict, kind):
     return next(p["text"] for p in verdict["problems"] if p["kind"] == kind)
 
 
+def of_kind(verdict, kind):
+    return [each for each in verdict["findings"] if each["kind"] == kind]
+
+
 def write_checks(site, **files):
     site.replay("")
     folder = site.folder / "checks"
@@ -204,9 +208,9 @@ def test_where_no_node_was_up_the_names_that_were_asked_for_are_not_to_blame(rep
     assert (status, kinds(verdict)) == (1, ["no-cases"])
     assert message(verdict, "no-cases") == f"ReFrame selected no case at all; {away}"
     remedy = "see why Slurm gives them no jobs (sinfo -R), and resume them"
-    assert verdict["unprovided"] == [
-        {"check": "imb.py", "reason": away, "remedy": remedy, "partition": "", "promised": False}
-    ]
+    (unprovided,) = of_kind(verdict, "not-provided")
+    assert (unprovided["what"], unprovided["place"]) == ("imb.py", ["replay", "imb.py"])
+    assert (unprovided["text"], unprovided["remedy"]) == (away, remedy)
     # The links can be looked at on nodes that are not up, too.
     assert verdict["not_selected"] == {"fabric.py": "-n PingPang"}
 
@@ -286,7 +290,7 @@ def test_a_suite_that_nothing_provides_is_named_with_the_way_to_get_it(replay):
     assert status == 1
     # The link check needs no suite, and is no measurement of any.
     assert kinds(verdict) == ["no-suite"]
-    assert {entry["check"] for entry in verdict["unprovided"]} >= {"imb.py"}
+    assert {entry["what"] for entry in of_kind(verdict, "not-provided")} >= {"imb.py"}
     text = replay.acceptance("gate").output
     assert "nothing provides Intel MPI Benchmarks here" in text
     assert re.search(r"to do +imb\.py.*: get it with: make setup", text)

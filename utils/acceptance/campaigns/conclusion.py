@@ -22,7 +22,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.ledger import Ledger, Session
-from acceptance.machine import NoCase
+from acceptance.machine import without_case
 from acceptance.rfm import marks
 from acceptance.verdict import (
     ACCEPT,
@@ -175,7 +175,7 @@ def run_of(state: State, workspace: Workspace) -> Run:
             step.name: step.state for step in state.steps if step.state not in (DONE, NOT_PROVIDED)
         },
         unprovided=[
-            NoCase(Path(path).name, step.reason, step.remedy)
+            without_case(Path(path).name, state.asked.get("system", ""), step.reason, step.remedy)
             for step in state.steps
             if step.state == NOT_PROVIDED
             for path in step.files

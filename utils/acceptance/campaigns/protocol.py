@@ -60,7 +60,7 @@ _OF_RUNS = (
 )
 #: What of a verdict a protocol has.
 _OF_VERDICT = (
-    *("verdict", "system", "problems", "findings", "unprovided", "not_selected", "notes"),
+    *("verdict", "system", "problems", "findings", "not_selected", "notes"),
     *("fabric", "guidelines"),
 )
 #: What of a configuration a reader needs to see; the rest is how ReFrame is driven.

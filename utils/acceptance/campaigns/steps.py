@@ -99,7 +99,7 @@ def plan(
         step = Step(name, files, (*paths, "-r", *words, *common, *pins, *options), pinned=of)
         reasons = [why_no_case(path.stem, configuration, chosen) for path in group]
         if reasons[0] and all(reasons):
-            step.state, step.reason = NOT_PROVIDED, reasons[0].reason
+            step.state, step.reason = NOT_PROVIDED, reasons[0].text
             step.remedy = reasons[0].remedy
         planned.append(step)
     if own:

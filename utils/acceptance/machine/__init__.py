@@ -3,7 +3,6 @@
 from acceptance.machine import externals, placement, slurm
 from acceptance.machine.missing import (
     RESUME,
-    NoCase,
     broken_promise,
     builds,
     compiler_of,
@@ -22,6 +21,7 @@ from acceptance.machine.missing import (
     release_of_npb,
     software_of,
     source_of,
+    without_case,
 )
 from acceptance.machine.mpis import InstalledMpi, MpiSearch, Prepared, find_mpis, plugin, prepared
 from acceptance.machine.partition_size import (

@@ -14,8 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-
+from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
 from acceptance.core.text import natural
@@ -123,29 +122,25 @@ _SIZE = (
 RESUME = "see why Slurm gives them no jobs (sinfo -R), and resume them"
 
 
-class NoCase(Struct, frozen=True, forbid_unknown_fields=True):
-    """A check file without a case, why, and what to do if it shall have one.
+def without_case(
+    file: str, place: str, reason: str, remedy: str = "", *, promised: bool = False
+) -> Finding:
+    """Return the finding that a check file has no case in a place: a partition, or a whole system.
 
-    With a `partition` it has none there, else nowhere. `promised`: an environment has its suite, so
-    that somebody should do something.
+    It fails where one was `promised`: an environment has its suite, and somebody should do
+    something.
     """
-
-    check: str
-    reason: str
-    remedy: str = ""
-    partition: str = ""
-    promised: bool = False
-
-    @property
-    def name(self) -> str:
-        """Return what has no case: `osu.py`, `osu.py on system:partition`."""
-        return f"{self.check} on {self.partition}" if self.partition else self.check
+    what = f"{file} on {place}" if ":" in place else file
+    return Finding(
+        "not-provided", reason, promised, what=what, expected="a measurement",
+        place=(place, file), source="gate", remedy=remedy,
+    )  # fmt: skip
 
 
-def no_cases_line(found: Iterable[NoCase]) -> str:
+def no_cases_line(found: Iterable[Finding]) -> str:
     """Say in a line which check files give no case where; the doctor has the reasons."""
-    checks = grouped(found, lambda each: each.partition)
-    places = grouped(checks, lambda name: ", ".join(sorted({one.check for one in checks[name]})))
+    checks = grouped((each.place for each in found), lambda place: place[0])
+    places = grouped(checks, lambda name: ", ".join(sorted({file for _, file in checks[name]})))
     parts = "; of ".join(f"{names} on {', '.join(where)}" for names, where in places.items())
     return f"no case of {parts}; acceptance doctor says why"
 
@@ -163,7 +158,7 @@ def no_case(
     environments: Collection[Environment],
     verified: bool,
     simulated: bool = False,
-) -> NoCase | None:
+) -> Finding | None:
     """Say why a check file gives no case on a partition; None where nothing keeps it from that.
 
     `verified`: ranks can tell there where they stand (`verify_placement`). `simulated`: SimGrid
@@ -171,7 +166,9 @@ def no_case(
     """
     why = _why_not(check, size, environments, verified, simulated)
     reason, remedy, promised = next(why, ("", "", False))
-    return NoCase(f"{check}.py", reason, remedy, partition, promised) if reason else None
+    if not reason:
+        return None
+    return without_case(f"{check}.py", partition, reason, remedy, promised=promised)
 
 
 def _why_not(

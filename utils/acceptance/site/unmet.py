@@ -6,15 +6,13 @@ What is compared is what the configuration states and the suites are known to me
 of a site's own checks are not known here, and are taken as they are.
 """
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import msgspec
-
 from acceptance.core.findings import Finding
-from acceptance.machine import NoCase, Size, configured_size, no_case
+from acceptance.machine import Size, configured_size, no_case, without_case
 from acceptance.references import Claim, Library, Reference
 from acceptance.rfm import SiteFault, configuration
 from acceptance.rfm.configuration import Site
@@ -114,7 +112,7 @@ def _of_place(
     if size is None or size.unknown:  # told by itself
         return
     # Of `all` nodes those that are not up will be.
-    size = dataclasses.replace(size, nodes=size.there or size.nodes)
+    size = replace(size, nodes=size.there or size.nodes)
     processes, nodes = (int(keys.get(key, 0)) for key in ("np", "nodes"))
     if size.cores and processes > size.processes:
         yield f"np={processes} is more than the {size.nodes} x {size.cores} cores of {name}"
@@ -149,9 +147,9 @@ def _of_size(benchmark: str, metric: str, keys: Mapping[str, str]) -> Iterator[s
         yield f"message_size={size} is no power of two"
 
 
-def without_case(
+def reasons_of(
     check: str, site: Site, system: dict[str, Any], only: str = ""
-) -> list[NoCase | None]:
+) -> list[Finding | None]:
     """Say of each partition, or of the `only` one, why a check file (its stem) has no case there.
 
     None where nothing tells.
@@ -170,24 +168,27 @@ def without_case(
     ]
 
 
-def why_no_case(check: str, site: Site, system: dict[str, Any]) -> NoCase | None:
+def why_no_case(check: str, site: Site, system: dict[str, Any]) -> Finding | None:
     """Say why a check file (its stem) gives no case on a system.
 
     None where nothing tells, or where something is promised on a partition.
     """
-    found = [each for each in without_case(check, site, system) if each]
-    if len(found) < len(system["partitions"]) or any(each.promised for each in found):
+    found = [each for each in reasons_of(check, site, system) if each]
+    if len(found) < len(system["partitions"]) or any(each.fails for each in found):
         return None
     return everywhere(found)
 
 
-def everywhere(found: Sequence[NoCase]) -> NoCase:
+def everywhere(found: Sequence[Finding]) -> Finding:
     """Return why a check file gives no case on a system, of the reasons of all its partitions."""
     places: dict[str, list[str]] = {}
     for each in found:
-        places.setdefault(each.reason, []).append(each.partition)
-    if len(places) == 1:
-        return msgspec.structs.replace(found[0], partition="")
+        places.setdefault(each.text, []).append(each.place[0])
+    partition, file = found[0].place
     reasons = (f"{', '.join(names)}: {reason}" for reason, names in places.items())
-    remedies = dict.fromkeys(each.remedy for each in found if each.remedy)
-    return NoCase(found[0].check, "; ".join(reasons), "; ".join(remedies))
+    return without_case(
+        file,
+        partition.partition(":")[0],
+        "; ".join(reasons if len(places) > 1 else places),
+        "; ".join(dict.fromkeys(each.remedy for each in found if each.remedy)),
+    )

@@ -276,7 +276,8 @@ def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:
 
 def judge_whole(verdict: Verdict, run: Run) -> None:
     """Take back, and add, what only all steps together show, and what they could not run."""
-    verdict.unprovided += [each for each in run.unprovided if each not in verdict.unprovided]
+    for unprovided in run.unprovided:
+        verdict.add(unprovided)
     verdict.notes += run.notes
     measured = {case.suite for case in verdict.cases if case.measured}
     # The extra options of a campaign left out all of one suite, not of every one; and what one step
@@ -296,7 +297,7 @@ def judge_whole(verdict: Verdict, run: Run) -> None:
         verdict.fail("step-not-run", f"the step {step} is {state}", step)
     # A file that no step selected was left out last by its own: the links before it have a mode
     # which leaves out all other files.
-    said = {each.name for each in verdict.unprovided} | {*verdict.check_files}
+    said = {each.what for each in verdict.unprovided} | {*verdict.check_files}
     left_out = sorted(verdict.not_selected.items())
     verdict.not_selected = {check: options for check, options in left_out if check not in said}
     verdict.notes = [*dict.fromkeys(verdict.notes)]

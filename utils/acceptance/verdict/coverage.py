@@ -15,10 +15,10 @@ from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, node_of_case
-from acceptance.machine import NONE_UP, RESUME, NoCase, configured_size, no_cases_line
+from acceptance.machine import NONE_UP, RESUME, configured_size, no_cases_line, without_case
 from acceptance.nodes import ALL_PAIRS
 from acceptance.rfm import LoggedRun, SiteFault, configuration
-from acceptance.site import everywhere, unmet_rows, without_case
+from acceptance.site import everywhere, reasons_of, unmet_rows
 from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
@@ -47,43 +47,44 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     given: dict[Path, set[str]] = {}
     for case in cases:
         given.setdefault(Path(case.filename).resolve(), set()).add(place_of(case))
-    reasons: list[NoCase] = []
-    unprovided: list[NoCase] = []
+    reasons: list[Finding] = []
+    unprovided: list[Finding] = []
     away = none_up(run)
     for path in run.check_files:
         places = given.get(path.resolve(), set())
         if not run.filters:
             why = _why(path.stem, run, away)
-            here = [each for each in why if each and each.partition not in places]
+            here = [each for each in why if each and each.place[0] not in places]
             reasons += here
             unprovided += _judge_check_file(verdict, path, here, bool(places), len(why))
         elif not cases and all(away.values()) and suite_of(path.stem):
             text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
-            unprovided.append(NoCase(path.name, text, RESUME))
+            unprovided.append(without_case(path.name, run.system, text, RESUME))
         elif not places:
             verdict.not_selected[path.name] = " ".join(run.filters)
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
     verdict.notes = [note for note in verdict.notes if note != told]
-    provided = any(each.promised for each in reasons) or any(c.suite in SUITES for c in cases)
+    provided = any(each.fails for each in reasons) or any(c.suite in SUITES for c in cases)
     if unprovided and cases and not provided:
         fail_without_suite(verdict)
-    verdict.unprovided += [each for each in unprovided if each not in verdict.unprovided]
+    for each in unprovided:
+        verdict.add(each)
 
 
 def _judge_check_file(
-    verdict: Verdict, path: Path, reasons: Sequence[NoCase], ran: bool, partitions: int
-) -> list[NoCase]:
+    verdict: Verdict, path: Path, reasons: Sequence[Finding], ran: bool, partitions: int
+) -> list[Finding]:
     """Judge a check file that gave no case on some of its `partitions` for these reasons.
 
     `ran`: it gave cases on others. Return the reasons of what needs no case.
     """
-    promised = [each for each in reasons if each.promised]
+    promised = [each for each in reasons if each.fails]
     for each in promised:
         todo = f"; {each.remedy}" if each.remedy else ""
-        text = f"{path}: gave no case on {each.partition}: {each.reason}{todo}"
-        verdict.fail("check-without-case", text, str(path), each.partition)
+        text = f"{path}: gave no case on {each.place[0]}: {each.text}{todo}"
+        verdict.fail("check-without-case", text, str(path), each.place[0])
     if promised or ran:
-        return [each for each in reasons if not each.promised]
+        return [each for each in reasons if not each.fails]
     if reasons and len(reasons) == partitions:
         return [everywhere(reasons)]
     text = f"{path}: gave no case, though something provides it; see `reframe -c {path} -L`"
@@ -153,19 +154,20 @@ def fail_without_suite(verdict: Verdict) -> None:
     verdict.fail("no-suite", "no suite is provided here: nothing but the links was looked at")
 
 
-def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[NoCase | None]:
+def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[Finding | None]:
     """Say of each partition why a check file (its stem) needs to give no case there.
 
     Where all nodes were `away` (`none_up`) some may be back by now.
     """
     try:
         site = configuration.load(run.config_files)
-        why = without_case(check, site, site.system(run.system), _chosen_partition(run))
+        why = reasons_of(check, site, site.system(run.system), _chosen_partition(run))
     except SiteFault:
         return []
+    file, suite = f"{check}.py", suite_of(check)
     then = [
-        NoCase(f"{check}.py", reason, RESUME, place, True) if reason and suite_of(check) else None
-        for place, reason in away.items()
+        without_case(file, place, text, RESUME, promised=True) if text and suite else None
+        for place, text in away.items()
     ]
     return [now or before for now, before in zip_longest(why, then)]
 

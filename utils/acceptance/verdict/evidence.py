@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace
 from acceptance.ledger import Case, Ledger, Session
-from acceptance.machine import NoCase
 from acceptance.rfm.configuration import Site
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict.nodes import Nodes
@@ -29,7 +29,7 @@ class Run:
     stopped: Callable[[Ledger], Sequence[Session]] = lambda _: ()
     nodes: Callable[[Site], Nodes] | None = None
     not_run: Mapping[str, str] = field(default_factory=dict)
-    unprovided: Sequence[NoCase] = ()
+    unprovided: Sequence[Finding] = ()
     without_suite: bool = False
     notes: Sequence[str] = ()
 

@@ -12,7 +12,6 @@ from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import OF_PAIRS
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
-from acceptance.machine import NoCase
 from acceptance.verdict.nodes import PartitionNodes
 
 
@@ -119,7 +118,6 @@ class Verdict(Struct, forbid_unknown_fields=True):
     judged: dict[str, int] = field(default_factory=dict)
     recorded: int = 0
     suites: list[SuiteUse] = field(default_factory=list)
-    unprovided: list[NoCase] = field(default_factory=list)
     #: Check file without a case -> the options of the command that left it out.
     not_selected: dict[str, str] = field(default_factory=dict)
     #: The names of the check files that gave cases.
@@ -203,12 +201,6 @@ class Verdict(Struct, forbid_unknown_fields=True):
             *(each for entry in self.nodes.values() for each in entry.findings),
             *(each for each in self.problems if each.kind not in _SUMS),
             *self.findings,
-            *(
-                Finding("not-provided", missing.reason, what=missing.name, remedy=missing.remedy,
-                        place=(missing.partition or self.system, missing.check),
-                        expected="a measurement", source="gate")
-                for missing in self.unprovided
-            ),
         ))  # fmt: skip
 
     def add(self, finding: Finding) -> None:
@@ -230,17 +222,23 @@ class Verdict(Struct, forbid_unknown_fields=True):
         return self
 
     @property
+    def unprovided(self) -> list[Finding]:
+        """Return why check files gave no case, on this system or on partitions of it."""
+        return [each for each in self.findings if each.kind == "not-provided"]
+
+    @property
     def files_not_run(self) -> list[str]:
         """Return the names of the check files of which no case was run."""
         return [
-            *(each.check for each in self.unprovided if not each.partition),
+            *(each.what for each in self.unprovided if each.what == each.place[1]),
             *self.not_selected,
         ]
 
     @property
     def not_everywhere(self) -> list[str]:
         """Return the names of the check files of which none was run on some partition."""
-        return [*dict.fromkeys(each.check for each in self.unprovided if each.partition)]
+        names = (each.place[1] for each in self.unprovided if each.what != each.place[1])
+        return [*dict.fromkeys(names)]
 
     def as_data(self) -> dict[str, Any]:
         """Return the verdict as plain data, `verdict` being pass, fail or cannot-judge."""

@@ -84,7 +84,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
             + (f"provided by {', '.join(use.environments)}" if use.environments else "none ran"),
         )
     for missing in verdict.unprovided:
-        yield "not run", f"{missing.name}: {missing.reason}"
+        yield "not run", f"{missing.what}: {missing.text}"
     for options in dict.fromkeys(verdict.not_selected.values()):
         names = [check for check, by in verdict.not_selected.items() if by == options]
         yield "not run", f"{', '.join(names)}: not selected by {options}"
@@ -118,7 +118,7 @@ def _remedies(verdict: Verdict) -> Iterator[str]:
 
     What kept a run from being measured says itself what to do.
     """
-    of_checks = [(missing.remedy, missing.check) for missing in verdict.unprovided]
+    of_checks = [(missing.remedy, missing.place[1]) for missing in verdict.unprovided]
     failing = (each for each in verdict.everything if each.fails)
     of_kinds = [(each.remedy, each.kind) for each in failing if each.kind not in OF_RUNS]
     whose: dict[str, dict[str, None]] = {}
