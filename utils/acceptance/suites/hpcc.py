@@ -31,24 +31,8 @@ parameters are those that hpl/TUNING recommends.
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from acceptance.suites.records import Benchmark, Column, Suite
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """A metric, or 1 where its name is empty, divided by another.
-
-    `summed`: the value of one process times the number of processes. `factor` leads to the unit.
-    """
-
-    over: str
-    under: str
-    unit: str
-    summed: bool = False
-    factor: float = 1.0
-
 
 KERNELS = ("Copy", "Scale", "Add", "Triad")
 #: The two ways in which a test without communication runs -> HPCC's word for it.
@@ -89,19 +73,23 @@ METRICS = {
         Column("RandomlyOrderedRingBandwidth_GBytes", "RandomRing-bandwidth", "GB/s"),
     )
 }
-#: Metric -> the factor that leads from what the summary has to its unit.
-_FACTORS = {"G-HPL": 1000.0}
-
-#: Ratio -> how it is made. A ring's bandwidth is that of one process.
-RATIOS: dict[str, Ratio] = {
-    "RandomRing-bandwidth/G-HPL": Ratio("RandomRing-bandwidth", "G-HPL", "B/kflop", True, 1000),
-    "EP-STREAM-Copy/G-HPL": Ratio("EP-STREAM-Copy", "G-HPL", "B/flop", True),
-    "EP-DGEMM/G-HPL": Ratio("EP-DGEMM", "G-HPL", "1", True),
-    "G-FFTE/G-HPL": Ratio("G-FFTE", "G-HPL", "1"),
-    "G-PTRANS/G-HPL": Ratio("G-PTRANS", "G-HPL", "B/flop"),
-    "G-RandomAccess/G-HPL": Ratio("G-RandomAccess", "G-HPL", "update/flop"),
-    "1/RandomRing-latency": Ratio("", "RandomRing-latency", "1/us"),
+#: Ratio -> its column. It is named after the metric above, or 1, and the one below the line.
+RATIOS = {
+    name: Column("", name, unit)
+    for name, unit in {
+        "RandomRing-bandwidth/G-HPL": "B/kflop",
+        "EP-STREAM-Copy/G-HPL": "B/flop",
+        "EP-DGEMM/G-HPL": "1",
+        "G-FFTE/G-HPL": "1",
+        "G-PTRANS/G-HPL": "B/flop",
+        "G-RandomAccess/G-HPL": "update/flop",
+        "1/RandomRing-latency": "1/us",
+    }.items()
 }
+#: Metrics of one process, of which a ratio has as many as there are; a ring's bandwidth is one.
+_OF_ONE = ("RandomRing-bandwidth", "EP-STREAM-Copy", "EP-DGEMM")
+#: Metric or ratio -> the factor that leads to its unit: from Tflop/s, from B/flop.
+_FACTORS = {"G-HPL": 1000.0, "RandomRing-bandwidth/G-HPL": 1000.0}
 
 #: G-HPL in per cent of the peak of the processors, where a partition states that.
 EFFICIENCY = "G-HPL-efficiency"
@@ -178,11 +166,11 @@ def ratios_of(metrics: Mapping[str, float], processes: int) -> dict[str, tuple[f
     Raises ZeroDivisionError for a metric of zero that others are divided by.
     """
     found = {}
-    for name, ratio in RATIOS.items():
-        if {ratio.over, ratio.under} <= {"", *metrics}:
-            over = metrics[ratio.over] if ratio.over else 1.0
-            count = processes if ratio.summed else 1
-            found[name] = (over * count * ratio.factor / metrics[ratio.under], ratio.unit)
+    for name, column in RATIOS.items():
+        over, under = name.split("/")
+        if {over, under} <= {"1", *metrics}:
+            value = metrics.get(over, 1.0) * (processes if over in _OF_ONE else 1)
+            found[name] = (value * _FACTORS.get(name, 1.0) / metrics[under], column.unit)
     return found
 
 
@@ -204,7 +192,8 @@ def _label(name: str, in_cache: Collection[str]) -> str:
 
 def _columns() -> Iterator[Column]:
     """Yield a column for each metric and ratio, in the cache and not."""
-    units = {name: row.unit for name, row in (METRICS | RATIOS).items()} | {EFFICIENCY: "%"}
+    units = {name: column.unit for name, column in (METRICS | RATIOS).items()}
+    units[EFFICIENCY] = "%"
     for in_cache in ((), LOCAL):
         for name, unit in units.items():
             if not in_cache or _label(name, in_cache) != name:

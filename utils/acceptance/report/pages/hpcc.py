@@ -149,7 +149,7 @@ def published(library: Library | None) -> Iterator[Point]:
         values = {name: row.value for name, row in rows.items()}
         for name, (value, unit) in ratios_of(values, int(np)).items():
             if name not in rows:
-                source = f"computed from {rows[RATIOS[name].under].citation}"
+                source = f"computed from {rows[name.partition('/')[2]].citation}"
                 yield Point(system, partition, name, value, unit, source, np)
 
 
