@@ -14,7 +14,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 
 #: What names all sessions that a ledger lacks.
 GONE = "gone"
-#: Rows, and bytes of JSON, that are held before they are written.
-ROWS, BYTES = 150_000, 16_000_000
+#: Rows that are held before they are written, and bytes of the JSON that they are of; and bytes of
+#: JSON that are held.
+ROWS, BYTES, JSON_BYTES = 1_000_000, 160_000_000, 16_000_000
 #: Sessions whose JSON is read at once.
 _AT_ONCE = 8
 #: More sessions than a database has had when its ledger begins.
@@ -199,19 +200,22 @@ class Ledger:
         for row, blob in results_db.contents(self.results, new):
             number = self.numbers[row.uuid]
             follows = not batch.sessions or batch.sessions[-1][0] + 1 == number
-            if not follows or batch.rows > ROWS or batch.bytes > BYTES:
+            if not follows or len(batch.values) > ROWS or batch.bytes > BYTES:
                 self.files.append(batch.write(folder))
                 batch.clear()
+            elif sum(len(blob) for _, blob in batch.blobs) > JSON_BYTES:
+                batch.write_json(folder)
             try:
                 info, decoded = decode(blob.decode())
                 if info.uuid in own:
                     self._note(f"session {row.uuid} is stored twice; the second one is left out")
                     del self.numbers[row.uuid]
                     continue
-                cases = [*decoded]
+                cases = [*decoded] if row is new[-1] else decoded
                 batch.add(number, row.uuid, info, cases, blob)
                 own |= {info.uuid, row.uuid}
-                self._newest = row.uuid, info, cases
+                if isinstance(cases, list):
+                    self._newest = row.uuid, info, cases
             except (ValueError, KeyError, TypeError, AttributeError) as err:
                 self.faults.append(SessionFault(self.results, row.uuid, f"is malformed: {err!r}"))
         if batch.sessions:
@@ -344,8 +348,8 @@ class Ledger:
         One that nobody has as it was stored is told in `faults`, else it is raised.
         """
         for entry, blob in self._blobs_of(entries):
-            found = blob if _sum_of(blob) == entry.sum else self._stored_json(entry)
-            if _sum_of(found) == entry.sum:
+            found = blob or self._stored_json(entry)
+            if found:
                 yield entry, found.decode()
                 continue
             fault = SessionFault(self.results, entry.uuid, f"is no longer in {self.folder}/json")
@@ -360,14 +364,17 @@ class Ledger:
         return {
             entry.uuid
             for entry, blob in self._blobs_of(entries)
-            if _sum_of(blob) == entry.sum
-            and any(file.first <= entry.number <= file.last for file in sound)
+            if blob and any(file.first <= entry.number <= file.last for file in sound)
         }
 
     def _blobs_of(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
-        """Yield what the ledger has as the JSON of sessions; some that adjoin are read at once."""
+        """Yield the JSON of sessions as it was stored; empty where the ledger has not that.
+
+        Of some that adjoin it is read at once.
+        """
         folders = [folder / "json" for folder in (self.folder, self._aside) if folder]
-        stored, _ = files.listed(folders)
+        # Whoever was killed before it wrote rows may have left what has these numbers, too.
+        stored, others = files.listed(folders)
 
         def file_of(entry: Entry) -> File | None:
             around = (file for file in stored if file.first <= entry.number <= file.last)
@@ -377,14 +384,19 @@ class Ledger:
             while some := [*islice(group, _AT_ONCE)]:
                 blobs = _blobs(file, tuple(entry.number for entry in some)) if file else {}
                 for entry in some:
-                    yield entry, blobs.get(entry.number, b"")
+                    found = chain(
+                        (blobs.get(entry.number, b""),),
+                        (_blobs(file, (entry.number,)).get(entry.number, b"") for file in others),
+                    )
+                    yield entry, next((each for each in found if _sum_of(each) == entry.sum), b"")
 
     def _stored_json(self, entry: Entry) -> bytes:
-        """Return what the database has of a session now; empty where it has none."""
+        """Return what the database has of a session; empty where it is not what it was."""
         if not self.results.exists():
             return b""
         rows = [row for row in results_db.sessions(self.results) if row.uuid == entry.uuid]
-        return next((blob for _, blob in results_db.contents(self.results, rows)), b"")
+        found = (blob for _, blob in results_db.contents(self.results, rows))
+        return next((blob for blob in found if _sum_of(blob) == entry.sum), b"")
 
     def _read(
         self, entries: Iterable[Entry], faults: list[SessionFault] | None = None
