@@ -7,6 +7,7 @@ second writer and a reader at any time do no harm.
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -38,6 +39,12 @@ GONE = "gone"
 ROWS, BYTES, JSON_BYTES = 1_000_000, 160_000_000, 16_000_000
 #: Sessions whose JSON is read at once.
 _AT_ONCE = 8
+#: The label of a campaign's step: `nightly-2026-11-20T220000.osu.3f2a9c`.
+_STEP = re.compile(
+    r"(?P<campaign>(?:nightly|accept)-\d{4}-\d\d-\d\dT\d{6}(?:\.\d+)?)(?:\.(?P<step>[^.]+).*)?\Z"
+)
+#: What the label of a repetition has after the session that it repeats.
+_AGAIN = re.compile(r"\.again\d+\Z")
 #: More sessions than a database has had when its ledger begins.
 _MOST = 1_000_000
 #: Seconds to wait for another process that writes.
@@ -461,6 +468,33 @@ def numbered(
         else:
             newest += 1
             found[row.uuid] = newest
+    return found
+
+
+def campaign_of(label: str) -> str:
+    """Return the id of the campaign that a label is, or begins with; empty where it has none."""
+    found = _STEP.match(label)
+    return found["campaign"] if found else ""
+
+
+def step_of(label: str) -> str:
+    """Return the step of a campaign that a label names, `again` for a repetition, else nothing."""
+    found = _STEP.match(label)
+    return (found["step"] or "") if found else "again" if repeated(label) else ""
+
+
+def repeated(label: str) -> str:
+    """Return the session that a label of a repetition names; empty where it is of none."""
+    session = _AGAIN.sub("", label)
+    return session if session != label else ""
+
+
+def runs_of(entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the run of each session (UUID): the id of its campaign, else of its first session."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        of_session = found.get(repeated(entry.label), entry.uuid)
+        found[entry.uuid] = campaign_of(entry.label) or of_session
     return found
 
 

@@ -80,9 +80,8 @@ class Batch:
     def __init__(self, earlier: Earlier, latest: float) -> None:
         """`latest` is when the newest sample so far was measured, `earlier` finds older ones."""
         self.earlier, self.latest = earlier, latest
-        #: Case, `system:partition:metric` and unit -> series, and which way of it is better.
-        self.known: dict[tuple[int, str, str | None], tuple[int, int]] = {}
-        #: Case, all its `system:partition:metric` and units -> the series, and their ways.
+        #: Case, all its `system:partition:metric`, units and limits -> the series, and which way of
+        #: each is better: 0 where nobody knows.
         self.alike: dict[tuple[object, ...], tuple[array[int], array[int]]] = {}
         self.metrics: dict[int, tuple[str, str]] = {}
         self.clear()
@@ -188,39 +187,34 @@ class Batch:
 
     def _measured(self, case_id: int, perfvalues: dict[str, PerfValue]) -> int:
         """Add what a case measured, by `system:partition:metric`; return how many rows it is."""
-        values = [each.value for each in perfvalues.values()]
-        if None in values:  # of a case that failed before its metrics were read
+        if any(each.value is None for each in perfvalues.values()):
+            # Of a case that failed before its metrics were read.
             perfvalues = {key: each for key, each in perfvalues.items() if each.value is not None}
-            values = [each.value for each in perfvalues.values()]
-        self.values.extend([float(one) if is_measured(one) else math.nan for one in values])
+        values = [
+            float(each.value) if is_measured(each.value) else math.nan
+            for each in perfvalues.values()
+        ]
         # From night to night a case has the same metrics.
-        words = (case_id, *perfvalues, *[each.unit for each in perfvalues.values()])
+        limits = [(each.unit, each.lower, each.upper) for each in perfvalues.values()]
+        words = (case_id, *perfvalues, *limits)
         if (found := self.alike.get(words)) is None:
-            each_of = [self.series_of(case_id, *each) for each in perfvalues.items()]
-            found = array("q", [one for one, _ in each_of]), array("b", [way for _, way in each_of])
-            # Once it is known which way is better nothing of it changes.
-            if all(found[1]):
-                self.alike[words] = found
+            found = self.alike[words] = self._series_of(case_id, perfvalues)
         self.series += found[0]
         self.ways += found[1]
-        if values:
-            return len(values)
-        self.series.append(NO_SERIES)
-        self.ways.append(0)
-        self.values.append(math.nan)
-        return 1
+        self.values += array("d", values or [math.nan])
+        return len(values) or 1
 
-    def series_of(self, case_id: int, key: str, data: PerfValue) -> tuple[int, int]:
-        """Return the series of a metric, and which way of it is better: 0 where nobody knows."""
-        found = self.known.get((case_id, key, data.unit))
-        if found is None:
-            metric, unit = metric_name(key), data.unit or ""
-            series = hash_of(case_id, metric, unit)
-            self.metrics[series] = metric, unit
-            found = series, _WAYS[better(unit, data.lower, data.upper)]
-            if found[1]:
-                self.known[case_id, key, data.unit] = found
-        return found
+    def _series_of(
+        self, case_id: int, perfvalues: dict[str, PerfValue]
+    ) -> "tuple[array[int], array[int]]":
+        """Return the series of the metrics of a case, and which way of each is better."""
+        series, ways = array("q"), array("b")
+        for key, each in perfvalues.items():
+            metric, unit = metric_name(key), each.unit or ""
+            series.append(hash_of(case_id, metric, unit))
+            ways.append(_WAYS[better(unit, each.lower, each.upper)])
+            self.metrics[series[-1]] = metric, unit
+        return series or array("q", [NO_SERIES]), ways or array("b", [0])
 
     def _columns(self) -> list[NDArray[Any]]:
         """Return the columns of the table `numbers`, a row for each metric."""
