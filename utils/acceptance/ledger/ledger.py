@@ -391,11 +391,10 @@ class Ledger:
             while some := [*islice(group, _AT_ONCE)]:
                 blobs = _blobs(file, tuple(entry.number for entry in some)) if file else {}
                 for entry in some:
-                    found = chain(
-                        (blobs.get(entry.number, b""),),
-                        (_blobs(file, (entry.number,)).get(entry.number, b"") for file in others),
-                    )
-                    yield entry, next((each for each in found if _sum_of(each) == entry.sum), b"")
+                    one = (entry.number,)
+                    found = chain([blobs], (_blobs(other, one) for other in others))
+                    texts = (each.get(entry.number, b"") for each in found)
+                    yield entry, next((text for text in texts if _sum_of(text) == entry.sum), b"")
 
     def _stored_json(self, entry: Entry) -> bytes:
         """Return what the database has of a session; empty where it is not what it was."""

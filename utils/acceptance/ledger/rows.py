@@ -119,13 +119,8 @@ class Batch:
         self._mark_repeated(timed)
         self.bytes += len(blob)
         self.blobs.append((number, blob))
-        self.sessions.append(
-            (
-                *(number, uuid, info.start, info.end, info.host),
-                *(info.command, info.label, bool(info.aborted)),
-                hashlib.sha256(blob).hexdigest(),
-            )
-        )
+        of_run = (info.start, info.end, info.host, info.command, info.label, bool(info.aborted))
+        self.sessions.append((number, uuid, *of_run, hashlib.sha256(blob).hexdigest()))
 
     def _take(
         self, number: int, info: Session, cases: Iterable[StoredCase]
@@ -161,12 +156,8 @@ class Batch:
                 as_words(data.job_nodelist),
                 [each.text for each in found if not each.fails],
             )
-            self.cases.append(
-                (
-                    *(number, run, *name, keys, *words, data.plain, data.result, time),
-                    *map(_text, texts),
-                )
-            )
+            of_run = (keys, *words, data.plain, data.result, time, *map(_text, texts))
+            self.cases.append((number, run, *name, *of_run))
         if not self.runs or self.runs[-1][0] != number:
             self.runs.append((number, -1, NO_SERIES, self._measured(NO_SERIES, {})))
             self.kinds.append(FIXTURE)
