@@ -434,7 +434,14 @@ def forked(function):
 
 def main(path, folder):
     """Write a ledger, killed at each write in turn; return how many writes there were."""
-    ledgers.ROWS, files.MANY = 1, 2
+    # Rows of each session by themselves, and the JSON of each before the rows of all.
+    of_each = [killed_at_each_write(path, folder, *held) for held in ((1, 2**30), (2**30, 1))]
+    return min(of_each)
+
+
+def killed_at_each_write(path, folder, rows, json):
+    """Do so while so many rows, and bytes of JSON, are held."""
+    ledgers.ROWS, ledgers.JSON_BYTES, files.MANY = rows, json, 2
     writes = 0
     places = [(os, "fsync"), (type(path), "replace"), (type(path), "mkdir"), (files, "sum_of")]
     real = [getattr(*place) for place in places]
@@ -478,6 +485,21 @@ def test_a_kill_at_any_write(tmp_path, folder):
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert int(done.stdout) > 10
+
+
+def test_the_json_of_who_was_killed_is_not_taken_for_that_of_others(made, folder, monkeypatch):
+    monkeypatch.setattr(ledgers, "JSON_BYTES", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(ledgers.Batch, "write", lambda *_: sys.exit("killed"))
+        with pytest.raises(SystemExit):
+            opened(made.path, folder)
+    assert len(list(folder.glob("json/*.parquet"))) > 1
+    made.connection.execute("DELETE FROM sessions WHERE rowid = 2")
+    made.connection.commit()
+    past = opened(made.path, folder)
+    stored = made.connection.execute("SELECT json_blob FROM sessions ORDER BY rowid").fetchall()
+    assert [text for _, text in past.contents(past.entries)] == [blob for (blob,) in stored]
+    assert past.holds(past.entries) == {*ids(made.path)}
 
 
 def test_a_disk_that_became_read_only_is_done_without(made, folder):

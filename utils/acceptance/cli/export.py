@@ -86,7 +86,7 @@ def _samples(options: argparse.Namespace) -> int:
     past = read(options)
     file = options.output or SAMPLES
     try:
-        count = ledger.export.write(ledger.of(options.workspace, options.db), file)
+        count = ledger.reading.export(ledger.of(options.workspace, options.db), file)
     except (duckdb.Error, OSError) as err:
         raise Fault(str(err).splitlines()[0], where=str(file)) from None
     for note in past.notes:

@@ -193,17 +193,17 @@ def _prune(options: argparse.Namespace) -> int:
     limit = time.time() - 86400.0 * options.keep
     try:
         with state.locked(workspace.campaigns, "sessions prune"):
-            chosen = prune.plan(past, limit)
+            chosen, kept = prune.plan(past, limit)
             if not options.dry_run:
                 prune.prune(workspace, past, chosen)
     except Busy as err:
         warn(options, err)
         return BUSY
-    for kept in chosen.kept:
-        warn(options, kept)
+    for why in kept:
+        warn(options, why)
     deleted = "would be deleted" if options.dry_run else "deleted"
     print(
-        f"{past.results}: {plural(len(chosen.rows), 'session')} {deleted}{chosen.period}; the "
+        f"{past.results}: {plural(len(chosen), 'session')} {deleted}{prune.period(chosen)}; the "
         f"ledger has all {len(past.every)}; the file keeps its size, and new runs fill it"
     )
     return Status.PASSED

@@ -7,6 +7,7 @@ second writer and a reader at any time do no harm.
 
 import hashlib
 import os
+import re
 import shutil
 import tempfile
 import weakref
@@ -14,7 +15,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from datetime import date
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,10 +34,17 @@ if TYPE_CHECKING:
 
 #: What names all sessions that a ledger lacks.
 GONE = "gone"
-#: Rows, and bytes of JSON, that are held before they are written.
-ROWS, BYTES = 150_000, 16_000_000
+#: Rows that are held before they are written, and bytes of the JSON that they are of; and bytes of
+#: JSON that are held.
+ROWS, BYTES, JSON_BYTES = 1_000_000, 160_000_000, 16_000_000
 #: Sessions whose JSON is read at once.
 _AT_ONCE = 8
+#: The label of a campaign's step: `nightly-2026-11-20T220000.osu.3f2a9c`.
+_STEP = re.compile(
+    r"(?P<campaign>(?:nightly|accept)-\d{4}-\d\d-\d\dT\d{6}(?:\.\d+)?)(?:\.(?P<step>[^.]+).*)?\Z"
+)
+#: What the label of a repetition has after the session that it repeats.
+_AGAIN = re.compile(r"\.again\d+\Z")
 #: More sessions than a database has had when its ledger begins.
 _MOST = 1_000_000
 #: Seconds to wait for another process that writes.
@@ -199,19 +207,22 @@ class Ledger:
         for row, blob in results_db.contents(self.results, new):
             number = self.numbers[row.uuid]
             follows = not batch.sessions or batch.sessions[-1][0] + 1 == number
-            if not follows or batch.rows > ROWS or batch.bytes > BYTES:
+            if not follows or len(batch.values) > ROWS or batch.bytes > BYTES:
                 self.files.append(batch.write(folder))
                 batch.clear()
+            elif sum(len(blob) for _, blob in batch.blobs) > JSON_BYTES:
+                batch.write_json(folder)
             try:
                 info, decoded = decode(blob.decode())
                 if info.uuid in own:
                     self._note(f"session {row.uuid} is stored twice; the second one is left out")
                     del self.numbers[row.uuid]
                     continue
-                cases = [*decoded]
+                cases = [*decoded] if row is new[-1] else decoded
                 batch.add(number, row.uuid, info, cases, blob)
                 own |= {info.uuid, row.uuid}
-                self._newest = row.uuid, info, cases
+                if isinstance(cases, list):
+                    self._newest = row.uuid, info, cases
             except (ValueError, KeyError, TypeError, AttributeError) as err:
                 self.faults.append(SessionFault(self.results, row.uuid, f"is malformed: {err!r}"))
         if batch.sessions:
@@ -344,8 +355,8 @@ class Ledger:
         One that nobody has as it was stored is told in `faults`, else it is raised.
         """
         for entry, blob in self._blobs_of(entries):
-            found = blob if _sum_of(blob) == entry.sum else self._stored_json(entry)
-            if _sum_of(found) == entry.sum:
+            found = blob or self._stored_json(entry)
+            if found:
                 yield entry, found.decode()
                 continue
             fault = SessionFault(self.results, entry.uuid, f"is no longer in {self.folder}/json")
@@ -360,14 +371,17 @@ class Ledger:
         return {
             entry.uuid
             for entry, blob in self._blobs_of(entries)
-            if _sum_of(blob) == entry.sum
-            and any(file.first <= entry.number <= file.last for file in sound)
+            if blob and any(file.first <= entry.number <= file.last for file in sound)
         }
 
     def _blobs_of(self, entries: Iterable[Entry]) -> Iterator[tuple[Entry, bytes]]:
-        """Yield what the ledger has as the JSON of sessions; some that adjoin are read at once."""
+        """Yield the JSON of sessions as it was stored; empty where the ledger has not that.
+
+        Of some that adjoin it is read at once.
+        """
         folders = [folder / "json" for folder in (self.folder, self._aside) if folder]
-        stored, _ = files.listed(folders)
+        # Whoever was killed before it wrote rows may have left what has these numbers, too.
+        stored, others = files.listed(folders)
 
         def file_of(entry: Entry) -> File | None:
             around = (file for file in stored if file.first <= entry.number <= file.last)
@@ -377,14 +391,18 @@ class Ledger:
             while some := [*islice(group, _AT_ONCE)]:
                 blobs = _blobs(file, tuple(entry.number for entry in some)) if file else {}
                 for entry in some:
-                    yield entry, blobs.get(entry.number, b"")
+                    one = (entry.number,)
+                    found = chain([blobs], (_blobs(other, one) for other in others))
+                    texts = (each.get(entry.number, b"") for each in found)
+                    yield entry, next((text for text in texts if _sum_of(text) == entry.sum), b"")
 
     def _stored_json(self, entry: Entry) -> bytes:
-        """Return what the database has of a session now; empty where it has none."""
+        """Return what the database has of a session; empty where it is not what it was."""
         if not self.results.exists():
             return b""
         rows = [row for row in results_db.sessions(self.results) if row.uuid == entry.uuid]
-        return next((blob for _, blob in results_db.contents(self.results, rows)), b"")
+        found = (blob for _, blob in results_db.contents(self.results, rows))
+        return next((blob for blob in found if _sum_of(blob) == entry.sum), b"")
 
     def _read(
         self, entries: Iterable[Entry], faults: list[SessionFault] | None = None
@@ -449,6 +467,33 @@ def numbered(
         else:
             newest += 1
             found[row.uuid] = newest
+    return found
+
+
+def campaign_of(label: str) -> str:
+    """Return the id of the campaign that a label is, or begins with; empty where it has none."""
+    found = _STEP.match(label)
+    return found["campaign"] if found else ""
+
+
+def step_of(label: str) -> str:
+    """Return the step of a campaign that a label names, `again` for a repetition, else nothing."""
+    found = _STEP.match(label)
+    return (found["step"] or "") if found else "again" if repeated(label) else ""
+
+
+def repeated(label: str) -> str:
+    """Return the session that a label of a repetition names; empty where it is of none."""
+    session = _AGAIN.sub("", label)
+    return session if session != label else ""
+
+
+def runs_of(entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the run of each session (UUID): the id of its campaign, else of its first session."""
+    found: dict[str, str] = {}
+    for entry in entries:
+        of_session = found.get(repeated(entry.label), entry.uuid)
+        found[entry.uuid] = campaign_of(entry.label) or of_session
     return found
 
 

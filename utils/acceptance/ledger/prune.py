@@ -1,7 +1,6 @@
 """Old sessions deleted from ReFrame's database, once the ledger has them: ReFrame deletes them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from hashlib import sha256
 
@@ -18,24 +17,11 @@ from acceptance.rfm import marks, reframe_environment, reframe_program
 _TIMEOUT, _MANY = 600.0, 200
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The sessions that are to be deleted; `kept` says why others that are as old stay."""
-
-    rows: tuple[Row, ...]
-    kept: tuple[str, ...] = ()
-
-    @property
-    def period(self) -> str:
-        """Say from when they are."""
-        ends = [datetime.fromtimestamp(row.end) for row in self.rows]
-        return f", of {min(ends):%Y-%m-%d} to {max(ends):%Y-%m-%d}" if ends else ""
-
-
-def plan(ledger: Ledger, limit: float) -> Plan:
+def plan(ledger: Ledger, limit: float) -> tuple[list[Row], list[str]]:
     """Return which sessions that ended before a time (s) can be deleted; raises ResultsFault.
 
-    Each is read, and is what the ledger has. What could not be taken in stays.
+    Each is read, and is what the ledger has. What could not be taken in stays: why, for each reason
+    in a line.
     """
     known = {entry.uuid: entry for entry in ledger.every}
     old = [row for row in results_db.sessions(ledger.results) if _ended(row) < limit]
@@ -46,24 +32,29 @@ def plan(ledger: Ledger, limit: float) -> Plan:
         same = sha256(blob).hexdigest() == known[row.uuid].sum
         (rows if same else changed).append(row)
     lacking = [row for row in old if row.uuid not in held]
-    kept = tuple(
+    kept = [
         f"{plural(len(others), 'session')} as old stay, which {why}: {others[0].uuid}"
         for why, others in (("the ledger has not whole", lacking), ("changed since", changed))
         if others
-    )
-    return Plan(tuple(rows), kept)
+    ]
+    return rows, kept
+
+
+def period(rows: Sequence[Row]) -> str:
+    """Say from when sessions are."""
+    ends = [datetime.fromtimestamp(row.end) for row in rows]
+    return f", of {min(ends):%Y-%m-%d} to {max(ends):%Y-%m-%d}" if ends else ""
 
 
 def _ended(row: Row) -> float:
     return row.end if isinstance(row.end, int | float) else float("inf")
 
 
-def prune(workspace: Workspace, ledger: Ledger, chosen: Plan) -> None:
-    """Let ReFrame delete the sessions of a plan; raises Fault where it cannot, or a run goes on."""
+def prune(workspace: Workspace, ledger: Ledger, rows: Sequence[Row]) -> None:
+    """Let ReFrame delete sessions of a plan; raises Fault where it cannot, or a run goes on."""
     for mark in marks.read(workspace.var):
         if not mark.ended and mark.lives is not False:
             raise Fault(f"{mark}, is under way; wait for it, or end it")
-    rows = chosen.rows
     for first in range(0, len(rows), _MANY):
         _ask(workspace, _query(rows[first : first + _MANY]))
     # One whose JSON has no name, or another one, is asked for by that of its row.

@@ -5,14 +5,18 @@ of others. A run of a case is known by `place`: its session's number and its own
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acceptance.core.words import PREFIX
+from acceptance.ledger.files import literal
 from acceptance.ledger.ledger import Entry, Ledger
 from acceptance.ledger.rows import (
     CASE,
@@ -20,10 +24,13 @@ from acceptance.ledger.rows import (
     NO_SERIES,
     REPEATED,
     SAMPLE,
+    SESSION,
     SHARED_MACHINE,
     UNFIT,
 )
-from acceptance.ledger.samples import Floats, Ints
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.signedinteger[Any]]
 
 #: More than any number of a session.
 ALL = 2**31 - 1
@@ -38,6 +45,60 @@ _ROW = f"number::BIGINT * {SHIFT} + row"
 _NAME = 'system, partition, environment, "check"'
 _UP_TO = "number < $1 AND ($2 IS NULL OR system = $2)"
 _MEASURED = f"kind = {SAMPLE} AND series <> {NO_SERIES}"
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Passing executions of cases, an element each.
+
+    `session` is the number of its session in the history (`PastSession.number`), `time` when its
+    job was over (s since the epoch). `nodes` stands for the set of nodes that it ran on, in every
+    history, and `named` has the names of each; `software` for the software, 0 where none is known.
+    """
+
+    session: Ints
+    time: Floats
+    nodes: NDArray[np.uint32]
+    software: NDArray[np.uint32]
+    named: Mapping[int, tuple[str, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Samples of some series: those of a series together, in the order of their sessions.
+
+    `series` is the number of the series in its history (`Series.number`), `run` the element of
+    `runs` that measured it: metrics of one case have it in common. `value` is in the series' unit.
+    """
+
+    series: Ints
+    run: Ints
+    value: Floats
+    runs: Runs
+
+    @property
+    def session(self) -> Ints:
+        """Return the number of the session of each sample."""
+        return self.runs.session[self.run]
+
+    @property
+    def time(self) -> Floats:
+        """Return when each sample was measured, in s since the epoch."""
+        return self.runs.time[self.run]
+
+    @property
+    def nodes(self) -> NDArray[np.uint32]:
+        """Return the number of the set of nodes of each sample."""
+        return self.runs.nodes[self.run]
+
+    @property
+    def software(self) -> NDArray[np.uint32]:
+        """Return the number of the software of each sample."""
+        return self.runs.software[self.run]
+
+    def __len__(self) -> int:
+        """Count the samples."""
+        return len(self.value)
 
 
 class SampleColumns(NamedTuple):
@@ -210,3 +271,56 @@ def samples(
         )
     runs = ledger.columns(f"{ran} ORDER BY run", **tables)
     return SampleColumns(*values, *runs)
+
+
+#: What is exported: column -> type of DuckDB, and what it is of the ledger. It is a contract, told
+#: in `config/storage.md`: names and types stay, new columns come last.
+EXPORTED = {
+    "time": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(c.time))"),
+    "session": ("VARCHAR", "s.session"),
+    "session_start": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(s.session_start))"),
+    "session_end": ("TIMESTAMP WITH TIME ZONE", "try(to_timestamp(s.session_end))"),
+    "system": ("VARCHAR", "c.system"),
+    "partition": ("VARCHAR", "c.partition"),
+    "environment": ("VARCHAR", "c.environment"),
+    "check": ("VARCHAR", 'c."check"'),
+    "suite": ("VARCHAR", "c.suite"),
+    "benchmark": ("VARCHAR", "c.benchmark"),
+    "keys": (
+        "MAP(VARCHAR, VARCHAR)",
+        "map_from_entries(list_transform(from_json(c.keys, '[[\"VARCHAR\"]]'), "
+        "lambda pair: {'key': pair[1], 'value': pair[2]}))",
+    ),
+    "metric": ("VARCHAR", "v.metric"),
+    "unit": ("VARCHAR", "v.unit"),
+    "direction": ("VARCHAR", "min_by(v.direction, v.number) OVER (PARTITION BY v.series)"),
+    "value": ("DOUBLE", "v.value"),
+    "nodes": ("VARCHAR[]", "from_json(c.nodes, '[\"VARCHAR\"]')"),
+    "software": ("MAP(VARCHAR, VARCHAR)", "from_json(c.software, '\"MAP(VARCHAR, VARCHAR)\"')"),
+    "findings": ("VARCHAR[]", "from_json(c.findings, '[\"VARCHAR\"]')"),
+    "simulated": ("BOOLEAN", f"starts_with(c.system, '{PREFIX}')"),
+}
+
+
+def export(ledger: Ledger, file: Path, end: int = ALL) -> int:
+    """Write all samples of the sessions below a number as Parquet, a row each; return how many.
+
+    The file is there as a whole or not at all. Raises duckdb.Error or OSError.
+    """
+    values = ", ".join(
+        f'CAST({what} AS {kind}) AS "{name}"' for name, (kind, what) in EXPORTED.items()
+    )
+    part = file.with_name(f".{file.name}.part")
+    try:
+        copied = ledger.cursor().execute(
+            f"COPY (SELECT {values} FROM samples v JOIN samples c ON c.number = v.number "
+            f"AND c.run = v.run AND c.first >= {CASE} JOIN samples s ON s.number = v.number "
+            f"AND s.first = {SESSION} WHERE v.kind = {SAMPLE} AND v.value IS NOT NULL "
+            f"AND v.series <> {NO_SERIES} AND v.number < {end} ORDER BY v.number, v.row) "
+            f"TO {literal(part)} (FORMAT parquet, COMPRESSION zstd)"
+        )
+        ((count,),) = copied.fetchall()
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    return int(count)

@@ -21,7 +21,7 @@ from acceptance.core.text import clipped
 from acceptance.core.words import SIMULATED, is_simulated
 
 
-class PerfValue(msgspec.Struct, array_like=True):
+class PerfValue(msgspec.Struct, array_like=True, gc=False):
     """A metric; `value` is None in a case that failed before its metrics were read."""
 
     value: Any

@@ -2,11 +2,11 @@
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from array import array
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -67,34 +67,11 @@ def _text(data: object) -> str:
     return msgspec.json.encode(data).decode()
 
 
+@lru_cache(maxsize=100_000)
 def hash_of(*words: object) -> int:
     """Return what stands for a case or a series wherever it is stored: 64 bits of its words."""
     made = hashlib.blake2b("\0".join(map(str, words)).encode(), digest_size=8).digest()
     return int.from_bytes(made, "little", signed=True) or 1
-
-
-class _Run(NamedTuple):
-    """A run of a case in the session `number`; of each metric its series, way and value."""
-
-    number: int
-    run: int
-    kind: int
-    case_id: int
-    measured: list[tuple[int, int, float]]
-
-
-def _columns(runs: Sequence[_Run]) -> list[NDArray[Any]]:
-    """Return the columns of the table `numbers`, a row for each metric."""
-    *of_run, measured = zip(*runs, strict=True)
-    counts = np.array([*map(len, measured)])
-    number, run, kind, case_id = (np.repeat(column, counts) for column in of_run)
-    row = np.arange(len(number)) - np.searchsorted(number, number)
-    first = np.full(len(number), METRIC)
-    first[np.cumsum(counts) - counts] = CASE
-    first[row == 0] = SESSION
-    of_metric = np.fromiter(chain.from_iterable(measured), "i8, i8, f8", len(number))
-    of_each = (np.ascontiguousarray(of_metric[name]) for name in ("f0", "f1", "f2"))
-    return [number, row, run, first, kind, case_id, *of_each]
 
 
 class Batch:
@@ -103,60 +80,161 @@ class Batch:
     def __init__(self, earlier: Earlier, latest: float) -> None:
         """`latest` is when the newest sample so far was measured, `earlier` finds older ones."""
         self.earlier, self.latest = earlier, latest
-        #: Case, `system:partition:metric` and unit -> series, and which way of it is better.
-        self.known: dict[tuple[int, str, str | None], tuple[int, int]] = {}
+        #: Case, all its `system:partition:metric`, units and limits -> the series, and which way of
+        #: each is better: 0 where nobody knows.
+        self.alike: dict[tuple[object, ...], tuple[array[int], array[int]]] = {}
         self.metrics: dict[int, tuple[str, str]] = {}
         self.clear()
 
     def clear(self) -> None:
         """Begin without rows."""
-        self.sessions: list[tuple[Any, ...]] = []
+        #: The JSON that is not written yet, and the bytes of that of all sessions.
         self.blobs: list[tuple[int, bytes]] = []
-        self.cases: list[tuple[Any, ...]] = []
-        self.runs: list[_Run] = []
-        self.rows = 0
-        self.times: set[tuple[int, float]] = set()
         self.bytes = 0
+        self.sessions: list[tuple[Any, ...]] = []
+        self.cases: list[tuple[Any, ...]] = []
+        #: Of each run of a case its session, its number there, its case, and how many rows it is.
+        self.runs: list[tuple[int, int, int, int]] = []
+        self.kinds = array("b")
+        self.series, self.ways, self.values = array("q"), array("b"), array("d")
+        self.times: set[tuple[int, float]] = set()
 
     def add(
         self, number: int, uuid: str, info: Session, cases: Iterable[StoredCase], blob: bytes
     ) -> None:
         """Add a session; raises what msgspec and Python do for one that is malformed.
 
-        Nothing of such a session is added.
+        Nothing of such a session is added. Its cases are asked for one after the other.
         """
         f"{uuid} {info.host} {info.command} {info.label}".encode()  # what is no text is malformed
-        session = _Session(self, info, number, {*self.times})
-        taken = session.take([*cases])
-        self.times = session.times
-        self.cases += taken
-        self.runs += session.runs
-        self.rows += sum(len(run.measured) for run in session.runs)
+        columns: list[MutableSequence[Any]] = [self.cases, self.runs, self.kinds]
+        columns += [self.series, self.ways, self.values]
+        ends = [len(column) for column in columns]
+        try:
+            timed = self._take(number, info, cases)
+        except Exception:
+            for column, end in zip(columns, ends, strict=True):
+                del column[end:]
+            raise
+        self._mark_repeated(timed)
         self.bytes += len(blob)
         self.blobs.append((number, blob))
-        self.sessions.append(
-            (
-                *(number, uuid, info.start, info.end, info.host),
-                *(info.command, info.label, bool(info.aborted)),
-                hashlib.sha256(blob).hexdigest(),
-            )
-        )
+        of_run = (info.start, info.end, info.host, info.command, info.label, bool(info.aborted))
+        self.sessions.append((number, uuid, *of_run, hashlib.sha256(blob).hexdigest()))
 
-    def series_of(self, case_id: int, key: str, data: PerfValue) -> tuple[int, int]:
-        """Return the series of a metric, and which way of it is better: 0 where nobody knows."""
-        found = self.known.get((case_id, key, data.unit))
-        if found is None:
-            metric, unit = metric_name(key), data.unit or ""
-            series = hash_of(case_id, metric, unit)
-            self.metrics[series] = metric, unit
-            found = series, _WAYS[better(unit, data.lower, data.upper)]
-            # Once it is known which way is better nothing of it changes.
-            if found[1]:
-                self.known[case_id, key, data.unit] = found
-        return found
+    def _take(
+        self, number: int, info: Session, cases: Iterable[StoredCase]
+    ) -> list[tuple[int, int, float]]:
+        """Add the rows of a session's cases; return the row, the case and the time of samples."""
+        unfit: set[tuple[str, ...]] = set()
+        timed: list[tuple[int, int, float]] = []
+        for run, data in enumerate(cases):
+            name = (data.system, data.partition, data.environ, data.display_name or data.name)
+            keys = _text(sorted(as_table(data.keys).items()))
+            case_id = hash_of(*name, keys)
+            logged = data.job_completion_time_unix
+            time = info.end if logged is None else logged
+            found = observations(data.findings)
+            kind = SAMPLE
+            if data.result != "pass" or name in unfit:
+                kind = UNFIT
+                unfit.add(name)
+            elif data.fixture:
+                kind = FIXTURE
+            elif any(each.kind == SHARED for each in found):
+                kind = SHARED_MACHINE
+                unfit.add(name)
+            elif logged is not None:
+                timed.append((len(self.runs), case_id, time))
+            count = self._measured(case_id, data.perfvalues or {})
+            self.runs.append((number, run, case_id, count))
+            self.kinds.append(kind)
+            words = (as_text(data.suite), as_text(data.benchmark_name))
+            f"{words} {data.result}".encode()
+            texts = (
+                software_of(as_table(data.provenance), data.modules),
+                as_words(data.job_nodelist),
+                [each.text for each in found if not each.fails],
+            )
+            of_run = (keys, *words, data.plain, data.result, time, *map(_text, texts))
+            self.cases.append((number, run, *name, *of_run))
+        if not self.runs or self.runs[-1][0] != number:
+            self.runs.append((number, -1, NO_SERIES, self._measured(NO_SERIES, {})))
+            self.kinds.append(FIXTURE)
+        return timed
+
+    def _mark_repeated(self, timed: Sequence[tuple[int, int, float]]) -> None:
+        """Tell which samples of a session were measured by one before it, or in it already."""
+        times = [time for *_, time in timed]
+        repeated: set[tuple[int, float]] = set()
+        if times and min(times) <= self.latest:
+            repeated = {*self.earlier(min(times), max(times)), *self.times}
+        for row, case_id, time in timed:
+            if (case_id, time) in repeated:
+                self.kinds[row] = REPEATED
+            repeated.add((case_id, time))
+        self.latest = max([self.latest, *times])
+        self.times.update((case_id, time) for _, case_id, time in timed)
+
+    def _measured(self, case_id: int, perfvalues: dict[str, PerfValue]) -> int:
+        """Add what a case measured, by `system:partition:metric`; return how many rows it is."""
+        if any(each.value is None for each in perfvalues.values()):
+            # Of a case that failed before its metrics were read.
+            perfvalues = {key: each for key, each in perfvalues.items() if each.value is not None}
+        values = [
+            float(each.value) if is_measured(each.value) else math.nan
+            for each in perfvalues.values()
+        ]
+        # From night to night a case has the same metrics.
+        limits = [(each.unit, each.lower, each.upper) for each in perfvalues.values()]
+        words = (case_id, *perfvalues, *limits)
+        if (found := self.alike.get(words)) is None:
+            found = self.alike[words] = self._series_of(case_id, perfvalues)
+        self.series += found[0]
+        self.ways += found[1]
+        self.values += array("d", values or [math.nan])
+        return len(values) or 1
+
+    def _series_of(
+        self, case_id: int, perfvalues: dict[str, PerfValue]
+    ) -> "tuple[array[int], array[int]]":
+        """Return the series of the metrics of a case, and which way of each is better."""
+        series, ways = array("q"), array("b")
+        for key, each in perfvalues.items():
+            metric, unit = metric_name(key), each.unit or ""
+            series.append(hash_of(case_id, metric, unit))
+            ways.append(_WAYS[better(unit, each.lower, each.upper)])
+            self.metrics[series[-1]] = metric, unit
+        return series or array("q", [NO_SERIES]), ways or array("b", [0])
+
+    def _columns(self) -> list[NDArray[Any]]:
+        """Return the columns of the table `numbers`, a row for each metric."""
+        number, run, case_id, counts = np.array(self.runs, np.int64).T
+        number, run, case_id, kind = (
+            np.repeat(column, counts) for column in (number, run, case_id, self.kinds)
+        )
+        row = np.arange(len(number)) - np.searchsorted(number, number)
+        first = np.full(len(number), METRIC)
+        first[np.cumsum(counts) - counts] = CASE
+        first[row == 0] = SESSION
+        of_metric = map(np.asarray, (self.series, self.ways, self.values))
+        return [number, row, run, first, kind, case_id, *of_metric]
+
+    def write_json(self, folder: Path) -> None:
+        """Write the JSON of the sessions since that of others was written; raises as `write`."""
+        numbers, json = zip(*self.blobs, strict=True)
+        select = "SELECT number::INTEGER AS number, json::BLOB AS json FROM blobs"
+        with files.database().cursor() as connection:
+            _register(
+                connection, "blobs", ("number", "json"), (np.array(numbers), np.array(json, object))
+            )
+            files.write(connection, select, folder / "json", numbers[0], numbers[-1])
+        self.blobs = []
 
     def write(self, folder: Path) -> File:
         """Write the sessions into a file of a ledger; raises duckdb.Error or OSError."""
+        if self.blobs:
+            self.write_json(folder)  # what has rows has its JSON
         metrics = [(series, *words) for series, words in self.metrics.items()]
         shown = {name: f'{table}."{name}"' for table, names in TABLES.items() for name in names}
         shown["value"] = "nullif(value, 'nan'::DOUBLE)"
@@ -164,16 +242,12 @@ class Batch:
         columns = ", ".join(f'{what}::{COLUMNS[name]} AS "{name}"' for name, what in shown.items())
         first, last = self.sessions[0][0], self.sessions[-1][0]
         with files.database().cursor() as connection:
-            _register(connection, "numbers", (*TABLES["numbers"],), _columns(self.runs))
+            _register(connection, "numbers", (*TABLES["numbers"],), self._columns())
             tables = {"sessions": self.sessions, "cases": self.cases, "metrics": metrics}
             for table, found in tables.items():
                 names = *_KEYS[table], *TABLES[table]
                 of_rows = [*zip(*found, strict=True)] or [()] * len(names)
                 _register(connection, table, names, (np.array(each, object) for each in of_rows))
-            connection.execute("CREATE TEMP TABLE blobs(number INTEGER, json BLOB)")
-            connection.executemany("INSERT INTO blobs VALUES(?, ?)", self.blobs)
-            # What has rows has its JSON.
-            files.write(connection, "SELECT * FROM blobs", folder / "json", first, last)
             return files.write(connection, f"SELECT {columns} {_JOINED}", folder, first, last)
 
 
@@ -181,87 +255,3 @@ def _register(
     connection: "DuckDBPyConnection", table: str, names: Sequence[str], arrays: Iterable[Any]
 ) -> None:
     connection.register(table, dict(zip(names, arrays, strict=True)))
-
-
-@dataclass
-class _Session:
-    """Makes the rows of one session."""
-
-    batch: Batch
-    info: Session
-    number: int
-    times: set[tuple[int, float]]
-    runs: list[_Run] = field(default_factory=list)
-    unfit: set[tuple[str, str, str, str]] = field(default_factory=set)
-    repeated: set[tuple[int, float]] = field(default_factory=set)
-
-    def take(self, cases: Sequence[StoredCase]) -> list[tuple[Any, ...]]:
-        """Return the rows of the cases; what they measured goes into `numbers`."""
-        self.repeated = self._measured_before(cases)
-        found = [self._case(run, case) for run, case in enumerate(cases)]
-        if not cases:
-            self.runs.append(_Run(self.number, -1, FIXTURE, NO_SERIES, [_NOTHING]))
-        return found
-
-    def _measured_before(self, cases: Iterable[StoredCase]) -> set[tuple[int, float]]:
-        """Return (case, time) of those samples of sessions before that may be here again."""
-        times = [
-            case.job_completion_time_unix
-            for case in cases
-            if case.result == "pass" and case.job_completion_time_unix is not None
-        ]
-        latest = self.batch.latest
-        self.batch.latest = max([latest, *times])
-        if not times or min(times) > latest:
-            return set()
-        return {*self.batch.earlier(min(times), max(times)), *self.times}
-
-    def _case(self, run: int, data: StoredCase) -> tuple[Any, ...]:
-        name = (data.system, data.partition, data.environ, data.display_name or data.name)
-        keys = _text(sorted(as_table(data.keys).items()))
-        case_id = hash_of(*name, keys)
-        logged = data.job_completion_time_unix
-        time = self.info.end if logged is None else logged
-        found = observations(data.findings)
-        kind = SAMPLE
-        if data.result != "pass" or name in self.unfit:
-            kind = UNFIT
-            self.unfit.add(name)
-        elif data.fixture:
-            kind = FIXTURE
-        elif any(each.kind == SHARED for each in found):
-            kind = SHARED_MACHINE
-            self.unfit.add(name)
-        elif logged is not None:
-            kind = REPEATED if (case_id, time) in self.repeated else SAMPLE
-            self.repeated.add((case_id, time))
-            self.times.add((case_id, time))
-        self._values(run, kind, case_id, data.perfvalues or {})
-        words = (as_text(data.suite), as_text(data.benchmark_name))
-        f"{words} {data.result}".encode()
-        texts = (
-            software_of(as_table(data.provenance), data.modules),
-            as_words(data.job_nodelist),
-            [each.text for each in found if not each.fails],
-        )
-        return (
-            *(self.number, run, *name, keys, *words, data.plain, data.result, time),
-            *map(_text, texts),
-        )
-
-    def _values(self, run: int, kind: int, case_id: int, perfvalues: dict[str, PerfValue]) -> None:
-        """Add what a case measured, by `system:partition:metric`."""
-        # None: of a case that failed before its metrics were read.
-        measured = [
-            (
-                *self.batch.series_of(case_id, key, each),
-                float(each.value) if is_measured(each.value) else math.nan,
-            )
-            for key, each in perfvalues.items()
-            if each.value is not None
-        ]
-        self.runs.append(_Run(self.number, run, kind, case_id, measured or [_NOTHING]))
-
-
-#: The series, way and value of a case without a metric, and of a session without a case.
-_NOTHING = (NO_SERIES, 0, math.nan)

@@ -4,7 +4,7 @@ import re
 
 import duckdb
 
-from acceptance.ledger.export import COLUMNS
+from acceptance.ledger.reading import EXPORTED
 from tests.made import Database, nights
 from tests.made_history import odd
 from tests.places import ROOT
@@ -57,4 +57,4 @@ def test_the_columns_are_documented():
     table = text[text.index("| column | type |") :].split("\n\n")[0]
     first = [row.split("|")[1] for row in table.splitlines()[2:]]
     named = [name for cell in first for name in re.findall(r"`(\w+)`", cell)]
-    assert sorted(named) == sorted(COLUMNS)
+    assert sorted(named) == sorted(EXPORTED)
