@@ -63,4 +63,4 @@ def test_values_are_drawn_together_and_are_those_that_detection_goes_on_from(pat
         (those,) = np.nonzero(samples.series == one.number)
         late, measured = values[those[30:]], samples.value[those[30:]]
         assert max(late) / min(late) < max(measured) / min(measured)
-        assert np.exp(recent[id(one)].logs) == pytest.approx(values[those], rel=1e-12)
+        assert np.exp(recent[id(one)][1]) == pytest.approx(values[those], rel=1e-12)

@@ -71,34 +71,32 @@ def levels(nights: NDArray[np.int64], cases: NDArray[np.int64], off: Floats) -> 
     if not len(nights):
         return np.empty((0, 3))
     cases = np.unique(cases[valid], return_inverse=True)[1]
-    both = _Groups(nights * (int(cases.max()) + 1) + cases)
-    by_case = _Groups(nights[both.order[both.first]])
-    moved = [by_case.quantiles(both.quantiles(values, 0.5), 1 - NIGHT_SHARE) for values in off.T]
-    return np.column_stack([by_case.names, *moved])[by_case.count >= NIGHT_CASES]
+    width = int(cases.max()) + 1
+    both, _, of_cases = _quantiles(nights * width + cases, off, 0.5)
+    names, count, moved = _quantiles(both // width, of_cases, 1 - NIGHT_SHARE)
+    return np.column_stack([names, moved])[count >= NIGHT_CASES]
 
 
-class _Groups:
-    """Values in groups: the `names` of these, in their order, and how many values each has."""
-
-    def __init__(self, groups: NDArray[np.int64]) -> None:
-        self.order = np.argsort(groups, kind="stable")
-        self.names, self.first, self.count = np.unique(
-            groups[self.order], return_index=True, return_counts=True
-        )
-
-    def quantiles(self, values: Floats, fraction: float) -> Floats:
-        """Return the (lower) quantile of the values of each group."""
-        at = np.floor(fraction * (self.count - 1)).astype(np.int64)
-        group = np.repeat(np.arange(len(self.count)), self.count)
-        ordered, most = values[self.order], int(self.count.max())
-        if most * len(self.count) > NIGHT_WIDEST * len(
-            values
-        ):  # few groups are far larger than others
-            return np.asarray(ordered[np.lexsort((ordered, group))][self.first + at], np.float64)
-        table = np.full((len(self.count), most), np.inf)
-        table[group, np.arange(len(values)) - self.first[group]] = ordered
-        table.sort(axis=1)
-        return np.asarray(table[np.arange(len(table)), at], np.float64)
+def _quantiles(
+    groups: NDArray[np.int64], values: Floats, fraction: float
+) -> tuple[NDArray[np.int64], NDArray[np.intp], Floats]:
+    """Return the names of groups of values (n, m), in their order, how many values each has, and
+    the (lower) quantiles of these (groups, m).
+    """
+    order = np.argsort(groups, kind="stable")
+    names, first, count = np.unique(groups[order], return_index=True, return_counts=True)
+    at = np.floor(fraction * (count - 1)).astype(np.int64)
+    group, most = np.repeat(np.arange(len(count)), count), int(count.max())
+    found = np.empty((len(count), values.shape[1]))
+    for column, ordered in enumerate(values[order].T):
+        if most * len(count) > NIGHT_WIDEST * len(values):  # few groups are far larger than others
+            found[:, column] = ordered[np.lexsort((ordered, group))][first + at]
+        else:
+            table = np.full((len(count), most), np.inf)
+            table[group, np.arange(len(values)) - first[group]] = ordered
+            table.sort(axis=1)
+            found[:, column] = table[np.arange(len(table)), at]
+    return names, count, found
 
 
 def outstanding(levels: Floats) -> dict[int, float]:

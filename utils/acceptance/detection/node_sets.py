@@ -83,18 +83,18 @@ class _Effects:
         # The samples of a group one after the other.
         group, row = np.nonzero(again.T)
         past = logs[row, group] - _centres(logs, first, row, group)
-        past_of = _Sums(first[row, group], group, number_of)
-        means = past_of.means(past)
-        rest = past - means[past_of.sets, group]
+        sets = first[row, group]
+        means = _means(past, sets, group, number_of)
+        rest = past - means[sets, group]
         # One outlier is no effect of its set.
         number = again.sum(axis=0)[:, None]
         middle = _medians(np.abs(rest), group, number[:, 0])
         bound = BOUND * MAD_TO_STD * middle * np.sqrt(number / freedom)
-        bounded = means[past_of.sets, group] + np.clip(rest, -bound[group], bound[group])
-        means = past_of.means(bounded)
-        within = past_of.of_groups((bounded - means[past_of.sets, group]) ** 2) / freedom
+        bounded = means[sets, group] + np.clip(rest, -bound[group], bound[group])
+        means = _means(bounded, sets, group, number_of)
+        within = _added((bounded - means[sets, group]) ** 2, group, len(groups)) / freedom
         within = np.maximum(within, STEADIEST**2)
-        means = means - past_of.of_groups(bounded) / number
+        means = means - _added(bounded, group, len(groups)) / number
         squares = (number_of[:, :, None] * means**2).sum(axis=0)
         # What chance alone may show between sets that do not differ is none of theirs.
         chance = (seen - 1) * within * (1 + np.sqrt(2 / (seen - 1) + 2 / freedom))
@@ -121,22 +121,12 @@ class _Effects:
         logs[self.groups] = np.where(self.between > 0, same, own)
 
 
-class _Sums:
-    """Sums over samples, (k, m), of the `sets` that began at these rows, and of their `group`."""
-
-    def __init__(self, sets: Ints, group: Ints, counts: Floats) -> None:
-        self.sets, self.group, self.counts = sets, group, counts
-
-    def means(self, values: Floats) -> Floats:
-        """Return the mean over the samples of each set."""
-        sums = _added(values, self.sets * self.counts.shape[1] + self.group, self.counts.size)
-        means = sums.reshape(*self.counts.shape, -1)
-        means /= np.maximum(self.counts, 1)[:, :, None]
-        return means
-
-    def of_groups(self, values: Floats) -> Floats:
-        """Return the sum over the samples of each group."""
-        return _added(values, self.group, self.counts.shape[1])
+def _means(values: Floats, sets: Ints, group: Ints, counts: Floats) -> Floats:
+    """Return the mean over the samples (k, m) of each of the `sets`, by the rows they began at."""
+    sums = _added(values, sets * counts.shape[1] + group, counts.size)
+    means = sums.reshape(*counts.shape, -1)
+    means /= np.maximum(counts, 1)[:, :, None]
+    return means
 
 
 def _added(values: Floats, place: Ints, count: int) -> Floats:
