@@ -20,8 +20,7 @@ from acceptance.ledger import durations
 from acceptance.machine import lists_nodes
 from acceptance.rfm import SelectedCase, check_files, select
 from acceptance.rfm import configuration as site
-from acceptance.site import why_no_case
-from acceptance.verdict import LINK_SUITE
+from acceptance.verdict import LINK_SUITE, why_no_case
 
 #: The name of the first step, and the suite of the check file that it takes the place of.
 LINKS = "links"

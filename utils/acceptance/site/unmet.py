@@ -1,21 +1,18 @@
 """Rows and claims of a site that no case of its configuration can meet: they judge nothing.
 
-And check files that give no case on a system, or on some of its partitions, and what to do.
-
 What is compared is what the configuration states and the suites are known to measure. Benchmarks
 of a site's own checks are not known here, and are taken as they are.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 from acceptance.core.findings import Finding
-from acceptance.machine import Size, configured_size, no_case, without_case
+from acceptance.machine import configured_size
 from acceptance.references import Claim, Library, Reference
 from acceptance.rfm import SiteFault, configuration
-from acceptance.rfm.configuration import Site
 from acceptance.suites import SUITES, find, has_check
 
 
@@ -145,50 +142,3 @@ def _of_size(benchmark: str, metric: str, keys: Mapping[str, str]) -> Iterator[s
         yield f"message_size={size} is none of {', '.join(map(str, measured))}"
     if not measured and size is not None and int(size).bit_count() > 1:
         yield f"message_size={size} is no power of two"
-
-
-def reasons_of(
-    check: str, site: Site, system: dict[str, Any], only: str = ""
-) -> list[Finding | None]:
-    """Say of each partition, or of the `only` one, why a check file (its stem) has no case there.
-
-    None where nothing tells.
-    """
-    return [
-        no_case(
-            check,
-            f"{system['name']}:{partition['name']}",
-            configured_size(partition) or Size(1, 2),
-            site.environments_of(partition, system),
-            bool(partition.get("extras", {}).get("verify_placement", True)),
-            "simulated" in partition.get("extras", {}),
-        )
-        for partition in system["partitions"]
-        if only in ("", partition["name"])
-    ]
-
-
-def why_no_case(check: str, site: Site, system: dict[str, Any]) -> Finding | None:
-    """Say why a check file (its stem) gives no case on a system.
-
-    None where nothing tells, or where something is promised on a partition.
-    """
-    found = [each for each in reasons_of(check, site, system) if each]
-    if len(found) < len(system["partitions"]) or any(each.fails for each in found):
-        return None
-    return everywhere(found)
-
-
-def everywhere(found: Sequence[Finding]) -> Finding:
-    """Return why a check file gives no case on a system, of the reasons of all its partitions."""
-    places: dict[str, list[str]] = {}
-    for each in found:
-        places.setdefault(each.text, []).append(each.place[0])
-    partition, file = found[0].place
-    reasons = (f"{', '.join(names)}: {reason}" for reason, names in places.items())
-    return without_case(
-        file,
-        partition.partition(":")[0],
-        "; ".join(reasons if len(places) > 1 else places),
-        "; ".join(dict.fromkeys(each.remedy for each in found if each.remedy)),
-    )

@@ -10,7 +10,7 @@ from acceptance.verdict.cases import (
     result_of,
 )
 from acceptance.verdict.conclude import Repetition, conclude, find_run
-from acceptance.verdict.coverage import LINK_SUITE, judge_nodes
+from acceptance.verdict.coverage import LINK_SUITE, judge_nodes, why_no_case
 from acceptance.verdict.evidence import Evidence, Run
 from acceptance.verdict.model import ACCEPT, CaseResult, Status, SuiteUse, Verdict
 from acceptance.verdict.nodes import (

@@ -1,4 +1,4 @@
-"""What a run left out: check files that gave no case, and nodes that nobody looked at."""
+"""What a run left out: check files that gave no case, and why; nodes that nobody looked at."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, zip_longest
@@ -15,10 +15,18 @@ from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
 from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, node_of_case
-from acceptance.machine import NONE_UP, RESUME, configured_size, no_cases_line, without_case
+from acceptance.machine import (
+    NONE_UP,
+    RESUME,
+    Size,
+    configured_size,
+    no_case,
+    no_cases_line,
+    without_case,
+)
 from acceptance.nodes import ALL_PAIRS
 from acceptance.rfm import LoggedRun, SiteFault, configuration
-from acceptance.site import everywhere, reasons_of, unmet_rows
+from acceptance.site import unmet_rows
 from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
@@ -86,7 +94,7 @@ def _judge_check_file(
     if promised or ran:
         return [each for each in reasons if not each.fails]
     if reasons and len(reasons) == partitions:
-        return [everywhere(reasons)]
+        return [_everywhere(reasons)]
     text = f"{path}: gave no case, though something provides it; see `reframe -c {path} -L`"
     verdict.fail("check-without-case", text, str(path))
     return []
@@ -161,7 +169,7 @@ def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[Finding | 
     """
     try:
         site = configuration.load(run.config_files)
-        why = reasons_of(check, site, site.system(run.system), _chosen_partition(run))
+        why = _reasons_of(check, site, site.system(run.system), _chosen_partition(run))
     except SiteFault:
         return []
     file, suite = f"{check}.py", suite_of(check)
@@ -170,6 +178,53 @@ def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[Finding | 
         for place, text in away.items()
     ]
     return [now or before for now, before in zip_longest(why, then)]
+
+
+def _reasons_of(
+    check: str, site: configuration.Site, system: dict[str, Any], only: str = ""
+) -> list[Finding | None]:
+    """Say of each partition, or of the `only` one, why a check file (its stem) has no case there.
+
+    None where nothing tells.
+    """
+    return [
+        no_case(
+            check,
+            f"{system['name']}:{partition['name']}",
+            configured_size(partition) or Size(1, 2),
+            site.environments_of(partition, system),
+            bool(partition.get("extras", {}).get("verify_placement", True)),
+            "simulated" in partition.get("extras", {}),
+        )
+        for partition in system["partitions"]
+        if only in ("", partition["name"])
+    ]
+
+
+def why_no_case(check: str, site: configuration.Site, system: dict[str, Any]) -> Finding | None:
+    """Say why a check file (its stem) gives no case on a system.
+
+    None where nothing tells, or where something is promised on a partition.
+    """
+    found = [each for each in _reasons_of(check, site, system) if each]
+    if len(found) < len(system["partitions"]) or any(each.fails for each in found):
+        return None
+    return _everywhere(found)
+
+
+def _everywhere(found: Sequence[Finding]) -> Finding:
+    """Return why a check file gives no case on a system, of the reasons of all its partitions."""
+    places: dict[str, list[str]] = {}
+    for each in found:
+        places.setdefault(each.text, []).append(each.place[0])
+    partition, file = found[0].place
+    reasons = (f"{', '.join(names)}: {reason}" for reason, names in places.items())
+    return without_case(
+        file,
+        partition.partition(":")[0],
+        "; ".join(reasons if len(places) > 1 else places),
+        "; ".join(dict.fromkeys(each.remedy for each in found if each.remedy)),
+    )
 
 
 def _chosen_partition(run: LoggedRun) -> str:
