@@ -73,7 +73,8 @@ def write(source: Source, folder: Path) -> tuple[Path, int, int]:
             try:
                 (aside / "new").rename(folder)
             except OSError:
-                (aside / "old").rename(folder)
+                if (aside / "old").exists():
+                    (aside / "old").rename(folder)
                 raise
     except OSError as err:
         raise Fault(f"{folder}: cannot be written: {err.strerror or err}") from None
