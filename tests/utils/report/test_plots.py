@@ -1,7 +1,9 @@
 """Plots in a real browser: drawn, read by keyboard, in light and dark, without errors."""
 
 import re
+from pathlib import Path
 
+import plotly
 import pytest
 from playwright.sync_api import expect
 
@@ -30,7 +32,8 @@ def folder(tmp_path_factory):
     files = {PAGE: site.html(made)}
     for plot in MADE:
         files |= dict(figures.files(plot, PAGE))
-    for path in (*site.STATIC.iterdir(), site.library()):
+    files[f"static/{site.LIBRARY}"] = site.library().decode()
+    for path in site.STATIC.iterdir():
         files[f"static/{path.name}"] = path.read_text()
     for address, text in files.items():
         (folder / address).parent.mkdir(parents=True, exist_ok=True)
@@ -38,6 +41,13 @@ def folder(tmp_path_factory):
     (folder / "sessions").mkdir()
     (folder / "sessions/abc.html").write_text("<title>the session</title>")
     return folder
+
+
+def test_the_script_that_draws_is_whole_and_compiled_while_it_is_loaded():
+    package = Path(plotly.__file__).parent / "package_data"
+    made, brought = site.library(), (package / site.LIBRARY).read_bytes().rstrip()
+    assert made != brought
+    assert made.replace(b"this, (() => {\n", b"this, () => {\n") == brought[:-1] + b");"
 
 
 def shown(page, plot):

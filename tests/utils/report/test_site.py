@@ -1,6 +1,8 @@
 """The site as a whole: written whole or not at all, and nothing of anybody else is deleted."""
 
+import errno
 import json
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +60,25 @@ def test_one_that_cannot_be_written_leaves_the_one_before(source, tmp_path, monk
         write(source, tmp_path / "report")
     assert (tmp_path / "report/index.html").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == [".report.lock", "report"]
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_one_that_cannot_be_put_in_place_says_why(source, tmp_path, monkeypatch, before):
+    folder = tmp_path / "report"
+    if before:
+        write(source, folder)
+    rename = Path.rename
+
+    def refused(path, target):
+        if path.name == "new":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refused)
+    with pytest.raises(Fault, match="cannot be written: No space left on device"):
+        write(source, folder)
+    assert folder.exists() == before
+    assert sorted(path.name for path in tmp_path.iterdir())[:1] == [".report.lock"]
 
 
 def test_the_folder_lists_what_is_in_it(site):

@@ -73,7 +73,8 @@ def write(source: Source, folder: Path) -> tuple[Path, int, int]:
             try:
                 (aside / "new").rename(folder)
             except OSError:
-                (aside / "old").rename(folder)
+                if (aside / "old").exists():
+                    (aside / "old").rename(folder)
                 raise
     except OSError as err:
         raise Fault(f"{folder}: cannot be written: {err.strerror or err}") from None
@@ -159,7 +160,7 @@ def _fill(folder: Path, made: list[Page], source: Source) -> None:
     entries, line = navigation(made), f"{time_text(source.now)}, {by}; {used}"
     shutil.copytree(STATIC, folder / "static")
     if any(page.plots or page.draws for page in made):
-        shutil.copyfile(library(), folder / "static" / LIBRARY)
+        (folder / "static" / LIBRARY).write_bytes(library())
     for page in made:
         files = {page.path: html(page, entries, line), **page.files}
         for plot in page.plots:
@@ -173,14 +174,21 @@ def _fill(folder: Path, made: list[Page], source: Source) -> None:
     (folder / MARKER).write_text(json.dumps(marker, indent=1) + "\n", encoding="utf-8")
 
 
-def library() -> Path:
-    """Return the script of plotly.js, as its wheel brings it."""
+def library() -> bytes:
+    """Return the script of plotly.js, as its wheel brings it but for a pair of parentheses.
+
+    They are around the one function that it consists of: so a browser compiles it while it loads
+    it, and not once more when it calls it.
+    """
     import plotly
 
     path = Path(plotly.__file__).parent / "package_data" / LIBRARY
     if not path.is_file():
         raise Fault(f"{path}: the wheel of plotly has no script; install it again")
-    return path
+    script, begin, end = path.read_bytes().rstrip(), b"this, () => {\n", b"\n}));"
+    if begin in script and script.endswith(end):
+        script = script.removesuffix(end).replace(begin, b"this, (() => {\n", 1) + b"\n})));"
+    return script
 
 
 def _check(folder: Path) -> None:
