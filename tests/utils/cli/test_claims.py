@@ -4,7 +4,7 @@ import pytest
 
 from acceptance.relations import claims
 from acceptance.relations.claims import FAILS, HOLDS, NOT_MEASURED, ClaimResult
-from acceptance.relations.results import Series
+from acceptance.relations.pairs import Series
 from tests.made import Database
 from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write
 from tests.utils.relations.made_world import NOW

@@ -9,7 +9,7 @@ from tests.utils.relations.made import NEW, OLD, result
 def test_two_mappings_two_paths_and_two_pair_counts_are_sides(judge):
     change = {"left": "mine:new;mapping=block", "right": "mine:new;mapping=cyclic"}
     outcome = judge(change, result(NEW, 7.0), result(NEW, 10.0, mapping="cyclic"))
-    assert (outcome.state, outcome.ours.value) == (HOLDS, pytest.approx(30))
+    assert (outcome.state, outcome.ours[0]) == (HOLDS, pytest.approx(30))
     change = {"left": "mine:new;intranode=shared", "right": "mine:new;intranode=loopback"}
     outcome = judge(
         change, result(NEW, 7.0, intranode="shared"), result(NEW, 10.0, intranode="loopback")
@@ -47,7 +47,7 @@ def test_the_number_of_nodes_may_differ_and_is_said(judge):
     outcome = judge(
         {}, result(NEW, 7.0, nodes="4"), result(NEW, 9.0, nodes="2"), result(OLD, 10.0, nodes="2")
     )
-    assert (outcome.state, outcome.ours.value, outcome.compared) == (FAILS, pytest.approx(10), 1)
+    assert (outcome.state, outcome.ours[0], outcome.compared) == (FAILS, pytest.approx(10), 1)
 
 
 def test_of_two_layouts_the_one_on_the_fewest_nodes_is_compared(judge):
@@ -71,7 +71,7 @@ def test_of_several_problem_sizes_of_hpcc_the_largest_are_compared(judge):
         result(NEW, 150.0, day=-3, order="80000", **both),
         result(OLD, 100.0, day=-3, order="60000", **both),
     )
-    assert (outcome.state, outcome.ours.value) == (HOLDS, pytest.approx(50))
+    assert (outcome.state, outcome.ours[0]) == (HOLDS, pytest.approx(50))
     assert "order 80000 against 60000" in outcome.note
 
 
@@ -237,7 +237,7 @@ def test_two_environments_are_sides_of_one_partition(judge):
 def test_a_relation_holds_or_fails(judge, change, left, right, state, ours):
     outcome = judge(change, result(NEW, left), result(OLD, right))
     assert outcome.state == state, outcome
-    assert (pytest.approx(outcome.ours.value, abs=0.005), outcome.ours.unit) == ours
+    assert (pytest.approx(outcome.ours[0], abs=0.005), outcome.ours[1]) == ours
     assert (outcome.left.value, outcome.right.value) == (left, right)
     assert (outcome.held, outcome.compared) == (int(state == HOLDS), 1)
     assert outcome.fails_expected == (state == FAILS)
@@ -247,7 +247,7 @@ def test_more_is_better_of_a_bandwidth_and_less_of_a_time(judge):
     change = {"metric": "bandwidth", "benchmark": "imb.Sendrecv"}
     both = {"unit": "MB/s", "stem": "bandwidth_8", "benchmark": "imb.Sendrecv"}
     outcome = judge(change, result(NEW, 120.0, **both), result(OLD, 100.0, **both))
-    assert (outcome.state, outcome.ours.value) == (HOLDS, pytest.approx(20))
+    assert (outcome.state, outcome.ours[0]) == (HOLDS, pytest.approx(20))
 
 
 @pytest.mark.parametrize(

@@ -84,9 +84,9 @@ def test_the_pair_that_decides_gives_the_figure_that_is_shown(evaluated):
             (None, None, side.series.benchmark, None, None, None, side.value, side.series.unit)
             for side in (outcome.left, outcome.right)
         ]
-        assert outcome.ours.value == pytest.approx(expected_figure(row, *sides)), row
+        assert outcome.ours[0] == pytest.approx(expected_figure(row, *sides)), row
         unit = outcome.left.series.unit
-        assert (outcome.state == HOLDS) == is_as_claimed(row, outcome.ours.value, unit), row
+        assert (outcome.state == HOLDS) == is_as_claimed(row, outcome.ours[0], unit), row
         shown += 1
     assert shown > len(evaluated) / 2
 
@@ -97,7 +97,7 @@ def test_table_1_of_fatoohi2006_bears_out_what_its_text_says_of_it(evaluated):
     assert {outcome.claim.paper for outcome in rings} == {"fatoohi2006"}
     # They are the first claims of that paper; the lines are those below the header.
     states = {
-        2 + number: (outcome.state, round(outcome.ours.value, 1))
+        2 + number: (outcome.state, round(outcome.ours[0], 1))
         for number, outcome in enumerate(rings)
         if outcome.ours
     }

@@ -112,6 +112,8 @@ def bytes_text(size: int) -> str:
     return f"{size} GiB"
 
 
+#: Where a cell is parted: between words, and paths, names and lists of parameters between theirs.
+_PARTS = re.compile(r"(\s+)|(?<=\w[;/,_=-])")
 #: Columns between two cells of a line, and those that a cell has at least.
 _GAP, _LEAST = 2, 8
 
@@ -161,13 +163,9 @@ def _limits(widths: Sequence[int], room: int) -> list[int]:
 def _folded(cell: str, most: int) -> list[str]:
     if len(cell) <= most:
         return [cell]
-    return _Folded(most, break_on_hyphens=False).wrap(cell) or [""]
-
-
-class _Folded(textwrap.TextWrapper):
-    """Parts a cell between words, and paths, names and lists of parameters between theirs."""
-
-    wordsep_simple_re = re.compile(r"(\s+)|(?<=\w[;/,_=-])")
+    folded = textwrap.TextWrapper(most, break_on_hyphens=False)
+    folded.wordsep_simple_re = _PARTS
+    return folded.wrap(cell) or [""]
 
 
 def there_are(name: str, names: Iterable[str]) -> str:

@@ -13,8 +13,17 @@ from acceptance.core.groups import Item, grouped
 from acceptance.core.text import plural
 from acceptance.references import PARAMETERS, Claim, Side, Tolerances, bounds, write_parameters
 from acceptance.relations import pairs
-from acceptance.relations.pairs import Figure, Incomparable, Pair, SideResults
-from acceptance.relations.results import FOLLOWING, Places, Result, Series, best
+from acceptance.relations.pairs import (
+    FOLLOWING,
+    Figure,
+    Incomparable,
+    Pair,
+    Places,
+    Result,
+    Results,
+    Series,
+    best,
+)
 
 #: Keys that change with the one along which a curve runs.
 _WITH = {"np": {"pairs"}, "pairs": {"np"}}
@@ -104,7 +113,7 @@ def _level(_: Claim, curve: Sequence[Result], within: float) -> Judged:
     """All lie close to each other: those of a curve, and the quotients of several machines."""
     low, high = (end(curve, key=lambda result: result.value) for end in (min, max))
     apart = 100 * (high.value / low.value - 1)
-    return Judged(low, high, Figure(apart, "%"), within - apart, tuple(curve))
+    return Judged(low, high, (apart, "%"), within - apart, tuple(curve))
 
 
 def _trend(claim: Claim, curve: Sequence[Result], within: float) -> Judged:
@@ -113,7 +122,7 @@ def _trend(claim: Claim, curve: Sequence[Result], within: float) -> Judged:
     def change(first: Result, second: Result, leeway: float) -> Judged:
         below, above = (first, second) if claim.relation == "grows" else (second, first)
         by = 100 * (above.value / below.value - 1)
-        return Judged(first, second, Figure(by, "%"), by + leeway, tuple(curve))
+        return Judged(first, second, (by, "%"), by + leeway, tuple(curve))
 
     steps = (change(first, second, within) for first, second in pairwise(curve))
     return min((change(curve[0], curve[-1], -within), *steps), key=lambda judged: judged.margin)
@@ -134,7 +143,7 @@ def _peak(claim: Claim, curve: Sequence[Result], _: float) -> Judged:
     best_of = min if pairs.direction(series) == "lower" else max
     left, right = (best_of(part, key=lambda result: result.value) for part in (inside, outside))
     by = pairs.gain(series, left.value, right.value)
-    return Judged(left, right, Figure(by, "%"), by, tuple(curve))
+    return Judged(left, right, (by, "%"), by, tuple(curve))
 
 
 def _step(claim: Claim, curve: Sequence[Result], _: float) -> Judged:
@@ -154,7 +163,7 @@ def _step(claim: Claim, curve: Sequence[Result], _: float) -> Judged:
     if jump is None:
         raise Incomparable(TOO_FEW, f"there are points inside of {_range(claim.value)}")
     ratio = jump[0] / max(other[0] for other in jumps.values())
-    return Judged(jump[1], jump[2], Figure(ratio, "x"), ratio - 1, tuple(curve))
+    return Judged(jump[1], jump[2], (ratio, "x"), ratio - 1, tuple(curve))
 
 
 _OF_CURVES: dict[str, Callable[[Claim, Sequence[Result], float], Judged]] = {
@@ -260,7 +269,7 @@ class Evaluation:
             units = f"left is in {left.unit!r}, right in {right.unit!r}"
             raise Incomparable("different units", units)
         figure = pairs.figure(claim, left, pair.left.value, pair.right.value)
-        margin = pairs.margin(claim.relation, figure, claim.value, self._leeway(figure.unit))
+        margin = pairs.margin(claim.relation, figure, claim.value, self._leeway(figure[1]))
         return Judged(*pair, figure, margin, left.parts + right.parts)
 
     def _groups(self, compared: Sequence[Pair]) -> list[Judged]:
@@ -273,16 +282,16 @@ class Evaluation:
             raise Incomparable(TOO_FEW, few)
         return judged
 
-    def _quotients(self, name: str) -> SideResults:
+    def _quotients(self, name: str) -> Results:
         """Return the results of a side, or their quotients where it has a line."""
         side, above, below = self.claim.named[name], self.sides[name], f"{name} below"
         if side.over is None:
             return above
         matched = self._matched(above, self.sides[below], {*side.keys, *side.over.keys})
-        return SideResults([*map(pairs.quotient, matched)])
+        return Results([*map(pairs.quotient, matched)])
 
     def _matched(
-        self, left: SideResults, right: SideResults, varied: set[str], same_place: bool = False
+        self, left: Results, right: Results, varied: set[str], same_place: bool = False
     ) -> list[Pair]:
         """Return the pairs that are compared; of the same partition where that is asked for."""
         series = [
@@ -311,7 +320,7 @@ class Evaluation:
         newer = sum(
             time >= (one.left if name.startswith("left") else one.right).time
             for name, side in self.sides.items()
-            for time in side.failed
+            for time, _ in side.failed
         )
         if newer:
             yield f"{plural(newer, 'failed case')} of these or later sessions"
@@ -340,7 +349,7 @@ class Evaluation:
                 yield f"{key} {left.get(key, '?')} against {right.get(key, '?')}"
 
 
-def _disagreement(left: SideResults, right: SideResults, varied: Collection[str]) -> str:
+def _disagreement(left: Results, right: Results, varied: Collection[str]) -> str:
     """Name the keys in which the results of the two sides never agree."""
     differ = []
     for key in [key for key in PARAMETERS if key not in (*varied, *FOLLOWING)]:

@@ -21,8 +21,7 @@ from acceptance.ledger.reading import Run
 from acceptance.references import Claim, Library, ReferenceFault, Side, Tolerances, write_parameters
 from acceptance.relations import pairs
 from acceptance.relations.claim_comparisons import DAY, Evaluation, described
-from acceptance.relations.pairs import Figure, Incomparable
-from acceptance.relations.results import Places, Result, asked_by, gather
+from acceptance.relations.pairs import Figure, Incomparable, Places, Result, asked_by, gather
 from acceptance.simulation import Beyond, beyond, is_input
 
 #: Days that the two results of a pair may lie apart.
@@ -84,7 +83,7 @@ def _evaluate(claim: Claim, places: Places, tolerances: Tolerances, seconds: flo
         judged, notes = evaluation.judge()
     except Incomparable as err:
         return ClaimResult(claim, NOT_MEASURED, reason=err.reason, detail=err.detail)
-    margins = [(each.margin, each.figure.value) for each in judged]
+    margins = [(each.margin, each.figure[0]) for each in judged]
     held = [pairs.holds(claim.relation, *each) for each in margins]
     number = pairs.deciding(claim.relation, claim.value, margins)
     one = judged[number]
@@ -263,7 +262,7 @@ def _data(result: ClaimResult) -> dict[str, Any]:
         **_fields(result, "state", "held", "compared", "reason", "detail", "note", "of_input"),
         "left": _value(result.left),
         "right": _value(result.right),
-        "ours": result.ours and result.ours._asdict(),
+        "ours": result.ours and {"value": result.ours[0], "unit": result.ours[1]},
         "points": [_value(each) for each in result.points],
     }
 

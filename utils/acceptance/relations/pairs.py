@@ -1,20 +1,175 @@
 """Results that can be compared with each other: what fits the sides of a claim, and which pairs.
 
+What the runs of the ledger have is gathered as series of results, by place and benchmark.
 The figure of two results, and whether it is as claimed, is decided here, too: values go in, figures
 come out. The rules are documented in `reference/README.md`, "How a claim is evaluated"; units and
 relations in "A claim".
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
 from typing import Any, Literal, NamedTuple
 
 from acceptance import suites
-from acceptance.core.groups import grouped
-from acceptance.core.words import UNITS, Direction
-from acceptance.references import RELATIONS, SIZES, Claim, Side, agrees
-from acceptance.relations.results import FOLLOWING, Places, Result, Series, best, is_of
+from acceptance.core.groups import Item, Key, grouped
+from acceptance.core.words import UNITS, Direction, read_metric
+from acceptance.ledger.reading import Run
+from acceptance.references import RELATIONS, SIZES, Claim, Side, agrees, with_derived
+
+#: They follow from the number of processes and the machine: two machines seldom agree in them, and
+#: a claim that requires them states them.
+FOLLOWING = ("nodes", "order")
+
+
+def best(
+    items: Iterable[Item], key: Callable[[Item], Key], rank: Callable[[Item], Any]
+) -> dict[Key, Item]:
+    """Return of what has a key in common the one of the highest rank; of equals the first one."""
+    return {what: max(group, key=rank) for what, group in grouped(items, key).items()}
+
+
+class Result(NamedTuple):
+    """One value of a series, its session and when that was (s since the epoch)."""
+
+    series: "Series"
+    time: float
+    session: str
+    value: float
+
+
+@dataclass(eq=False)
+class Series:
+    """What was measured of one metric under the same keys; the newest result is the first one.
+
+    `partition` is `system:partition`, `metric` has the message size, too. `impossible` counts the
+    values that nothing can have measured. `parts` are, of a quotient, the two results above and
+    below the line.
+    """
+
+    partition: str
+    environment: str
+    benchmark: str
+    stem: str
+    keys: dict[str, str]
+    unit: str
+    metric: str
+    results: list[Result] = field(default_factory=list)
+    impossible: int = 0
+    parts: tuple[Result, ...] = ()
+
+    def add(self, time: float, session: str, value: float) -> Result:
+        """Add a result."""
+        result = Result(self, time, session, value)
+        self.results.append(result)
+        return result
+
+    @cached_property
+    def stated(self) -> dict[str, str]:
+        """Return what a claim may state of it: its keys, what follows from them, environment."""
+        return {**with_derived(self.keys), "environment": self.environment}
+
+    @property
+    def kind(self) -> tuple[str, str, str, str]:
+        """Return what a curve has in common."""
+        return self.partition, self.benchmark, self.stem, self.unit
+
+    @cached_property
+    def point(self) -> tuple[object, ...]:
+        """Return what was measured here, with whatever environment."""
+        return *self.kind, self.without(FOLLOWING)
+
+    def without(self, free: Collection[str]) -> frozenset[tuple[str, str]]:
+        """Return all keys but some."""
+        return frozenset(item for item in self.keys.items() if item[0] not in free)
+
+
+@dataclass
+class Results:
+    """The series of a benchmark in a partition, or of what fits a side of a claim.
+
+    `failed` has of each case that failed when that was, and its keys; `impossible` counts the
+    values of a side that nothing can have measured.
+    """
+
+    series: list[Series] = field(default_factory=list)
+    failed: list[tuple[float, dict[str, str]]] = field(default_factory=list)
+    impossible: int = 0
+
+    @property
+    def sessions(self) -> int:
+        """Count the sessions that have a value."""
+        return len({result.session for series in self.series for result in series.results})
+
+    @property
+    def lack(self) -> str:
+        """Return why a side has no value; empty where there is one."""
+        if self.series:
+            return ""
+        if self.impossible:
+            return "zero"
+        return "only failed cases" if self.failed else "no result"
+
+
+#: System, partition and benchmark -> what was measured.
+Places = dict[tuple[str, str, str], Results]
+
+
+def is_of(benchmark: str, name: str) -> bool:
+    """Tell whether a benchmark has this name, or is one of the suite of this name."""
+    return benchmark == name or benchmark.startswith(f"{name}.")
+
+
+def asked_by(claims: Iterable[Claim]) -> Callable[[str, str, str, str], bool]:
+    """Return what tells by system, partition, suite and benchmark whether claims ask for a case."""
+    names = {
+        (side.system, side.partition, claim.stated(side)[0])
+        for claim in claims
+        for side in claim.sides
+    }
+
+    @cache
+    def asks(system: str, partition: str, _: str, benchmark: str) -> bool:
+        places = (system, partition), (system, "")
+        return any((of, where) in places and is_of(benchmark, name) for of, where, name in names)
+
+    return asks
+
+
+def gather(sessions: Iterable[Iterable[Run]]) -> Places:
+    """Return what the runs of sessions have, by place and benchmark; each is looked at once.
+
+    Of results of one time those of the session that is told first are newer.
+    """
+    places: Places = {}
+    known: dict[object, Series] = {}
+    for runs in sessions:
+        # Of several runs in a session the last one counts.
+        for run in reversed([*runs]):
+            place = run.system, run.partition, run.benchmark
+            results = places.setdefault(place, Results())
+            if not run.passed:
+                results.failed.append((run.time, {**run.keys, "environment": run.environment}))
+                continue
+            for metric, unit, value in run.metrics:
+                stem, own = read_metric(metric)
+                keys = {**run.keys, **own}
+                what = place, run.environment, stem, unit, frozenset(keys.items())
+                if what not in known:
+                    known[what] = Series(
+                        f"{run.system}:{run.partition}", run.environment, run.benchmark,
+                        stem, keys, unit, metric,
+                    )  # fmt: skip
+                    results.series.append(known[what])
+                if value is None:
+                    known[what].impossible += 1
+                else:
+                    known[what].add(run.time, run.session, value)
+    for series in known.values():
+        series.results.sort(key=lambda result: -result.time)
+    return places
+
 
 #: Relations that a figure fulfils only by more than nothing.
 STRICT = ("better", "best", "slightly-better", "differs", "peak", "step")
@@ -62,11 +217,8 @@ def times_as_good(series: Series, left: float, right: float = 1.0) -> float:
     return left / right if direction(series) == "higher" else right / left
 
 
-class Figure(NamedTuple):
-    """What a pair of results gives, in the unit of the claim: `%`, `x`, ... or of the results."""
-
-    value: float
-    unit: str
+#: What a pair of results gives, and its unit: that of the claim, `%`, `x`, ... or of the results.
+Figure = tuple[float, str]
 
 
 def figure(claim: Claim, series: Series, left: float, right: float) -> Figure:
@@ -81,20 +233,20 @@ def figure(claim: Claim, series: Series, left: float, right: float) -> Figure:
     relation, unit, measured = claim.relation, claim.unit, series.unit
     if relation in ("similar", "differs"):
         apart = max(left, right) / min(left, right)
-        return Figure(apart, "x") if measured == "x" else Figure(100 * (apart - 1), "%")
+        return (apart, "x") if measured == "x" else (100 * (apart - 1), "%")
     if unit == "x":
-        return Figure(left / right, "x")
+        return (left / right, "x")
     if unit == "decade":
-        return Figure(math.log10(left / right), "decade")
+        return (math.log10(left / right), "decade")
     if relation in ("slightly-better", "much-better"):
-        return Figure(100 * (times_as_good(series, left, right) - 1), "%")
+        return (100 * (times_as_good(series, left, right) - 1), "%")
     if relation in ("better", "best") or unit == "%":
         if better(series) == "nearer to 1" and not unit:
-            return Figure(abs(right - 1) - abs(left - 1), "1")
-        return Figure(gain(series, left, right), "%")
+            return (abs(right - 1) - abs(left - 1), "1")
+        return (gain(series, left, right), "%")
     if unit != measured:
         raise Incomparable("different units", f"the claim is in {unit}, the results in {measured}")
-    return Figure(left - right, unit)
+    return (left - right, unit)
 
 
 def margin(relation: str, figure: Figure, value: tuple[float, ...], within: float) -> float:
@@ -103,7 +255,7 @@ def margin(relation: str, figure: Figure, value: tuple[float, ...], within: floa
     `within` is the leeway of a claimed value: percentage points, but of a gain at most half of it,
     else a fraction of the value.
     """
-    ours = figure.value
+    ours, unit = figure
     if relation in ("better", "best"):
         return ours
     if relation == "slightly-better":
@@ -111,9 +263,9 @@ def margin(relation: str, figure: Figure, value: tuple[float, ...], within: floa
     if relation == "much-better":
         return ours - within
     if relation in ("similar", "differs"):
-        most = 1 + within if figure.unit == "x" else within
+        most = 1 + within if unit == "x" else within
         return most - ours if relation == "similar" else ours - most
-    percent = figure.unit == "%"
+    percent = unit == "%"
     leeways = [min(within, abs(end) / 2) if percent else within * abs(end) for end in value]
     low, high = value[0] - leeways[0], value[-1] + leeways[-1]
     if relation == ">=":
@@ -121,7 +273,7 @@ def margin(relation: str, figure: Figure, value: tuple[float, ...], within: floa
     if relation == "<=":
         return high - ours
     if relation == "up-to":
-        half = (value[0] + (figure.unit == "x")) / 2
+        half = (value[0] + (unit == "x")) / 2
         return min(ours - half, high - ours) if value[0] > 0 else min(half - ours, ours - low)
     return min(ours - low, high - ours)
 
@@ -178,38 +330,12 @@ class Pair(NamedTuple):
         return [key for key in FOLLOWING if key not in free and left.get(key) != right.get(key)]
 
 
-@dataclass
-class SideResults:
-    """What fits a side of a claim: the series that have a value, and the times of failed cases.
-
-    `impossible` counts the values that none can have measured.
-    """
-
-    series: list[Series] = field(default_factory=list)
-    failed: list[float] = field(default_factory=list)
-    impossible: int = 0
-
-    @property
-    def sessions(self) -> int:
-        """Count the sessions that have a value."""
-        return len({result.session for series in self.series for result in series.results})
-
-    @property
-    def lack(self) -> str:
-        """Return why there is no value; empty where there is one."""
-        if self.series:
-            return ""
-        if self.impossible:
-            return "zero"
-        return "only failed cases" if self.failed else "no result"
-
-
-def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -> SideResults:
+def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -> Results:
     """Return what fits a side of a claim; of a quotient, what stands above the line.
 
     A side without a partition takes every one of its system but that of the other side.
     """
-    fitting = SideResults()
+    fitting = Results()
     name, metric, stated = claim.stated(side)
     word = stated.pop("sizes", None)
     low, high = SIZES[word or "all"]
@@ -220,11 +346,11 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
             continue
         # A case that failed early does not know all of its keys.
         fitting.failed += [
-            time
+            (time, keys)
             for time, keys in results.failed
             if all(agrees(value, keys.get(key, value)) for key, value in stated.items())
         ]
-        for series in results.series.values():
+        for series in results.series:
             size = series.keys.get("message_size")
             if (
                 metric in ("", series.stem)
@@ -316,7 +442,7 @@ def in_x(pair: Pair, times: float, time: float, **changes: Any) -> Result:
     """Return how many times as good left is as right, with the keys of both."""
     left, right = (result.series for result in pair)
     keys = {**right.keys, **left.keys}
-    series = replace(left, keys=keys, unit="x", results=[], **changes)
+    series: Series = replace(left, keys=keys, unit="x", results=[], **changes)
     return series.add(time, pair.left.session, times)
 
 
