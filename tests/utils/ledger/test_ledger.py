@@ -1,6 +1,7 @@
 """The ledger: the same history whatever happens to the database, to a file, or to who writes."""
 
 import errno
+import json
 import os
 import random
 import shlex
@@ -525,6 +526,23 @@ def test_a_disk_that_became_read_only_is_done_without(made, folder):
     made.add([one_night(7, 0)])
     assert said().count("what is new was read without it") == 1
     assert same(made.path, folder) == []
+
+
+def test_of_a_session_that_is_malformed_in_its_second_case_nothing_is_taken_in(made, folder):
+    whole = opened(made.path, None).rows(f"{COUNTED} WHERE number <> 2 GROUP BY number ORDER BY 1")
+    (uuid, blob), *_ = made.connection.execute("SELECT uuid, json_blob FROM sessions LIMIT 1, 1")
+    data = json.loads(blob)
+    data["runs"][0]["testcases"][1]["system"] = 5
+    made.connection.execute(
+        "UPDATE sessions SET json_blob = ? WHERE uuid = ?", (json.dumps(data), uuid)
+    )
+    made.connection.commit()
+    past = opened(made.path, folder)
+    assert [fault.uuid for fault in past.faults] == [uuid]
+    assert past.rows(f"{COUNTED} GROUP BY number ORDER BY 1") == whole
+
+
+COUNTED = "SELECT number, count(*), count(DISTINCT case_id), max(value), max(row) FROM samples"
 
 
 def test_all_sessions_are_read_from_files_that_were_merged(tmp_path, folder, monkeypatch):
