@@ -57,8 +57,8 @@ def pairs_case(folder, matrix, **fields):
     """Return the case of a matrix, whose file is left in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "all-pairs.txt").write_text(pairs_text(matrix))
-    judged = culprits.judge(matrix)
-    stored = AllPairs.of_matrix(matrix, len(matrix.nodes) - 1, judged)
+    found, values = culprits.judge(matrix)
+    stored = AllPairs.of_matrix(matrix, len(matrix.nodes) - 1, found, values)
     more = {
         "all_pairs": msgspec.to_builtins(stored),
         "outputdir": str(folder),
@@ -67,7 +67,7 @@ def pairs_case(folder, matrix, **fields):
     return Case(**{
         "name": "AllPairs", "benchmark": "patterns.all-pairs", "suite": "patterns",
         "nodes": matrix.nodes, "metrics": {"latency_8": (2.0, "us")}, "more": more,
-        "result": "fail" if any(each.fails for each in judged.culprits) else "pass",
+        "result": "fail" if any(each.fails for each in found) else "pass",
         **PLACE, **fields,
     })  # fmt: skip
 

@@ -7,8 +7,9 @@ import pytest
 from acceptance.core.pairs import PairMatrix
 from acceptance.fabric import topology
 from acceptance.fabric.topology.routes import Routes, choose
+from acceptance.nodes import Culprit
 from acceptance.nodes.cables import Ways, with_cables
-from acceptance.nodes.culprits import Culprit, find
+from acceptance.nodes.culprits import find
 from tests.ibsim import Fabric, fat_tree
 from tests.routed import Routed, hops
 

@@ -18,7 +18,7 @@ from acceptance.simulation import (
     injected,
     readings,
 )
-from acceptance.simulation.technology import SimulationFault
+from acceptance.simulation.platform import SimulationFault
 
 QDR = Facts.read(
     {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}

@@ -7,8 +7,9 @@ import pytest
 
 from acceptance.fabric import Facts
 from acceptance.machine import Layout, placement
-from acceptance.simulation import Platform, SimulatedRun, Tree, simulated, technology, write
-from acceptance.simulation.technology import SimulationFault
+from acceptance.simulation import Platform, SimulatedRun, Tree, simulated, write
+from acceptance.simulation import platform as model
+from acceptance.simulation.platform import SimulationFault
 
 QDR = Facts.read(
     {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -94,7 +95,8 @@ def test_a_tree_that_cannot_be_routed():
 def test_each_parameter_has_its_source():
     """As a comment, in its line or in the one before."""
     value = r"    \w+(: float )?= ?[\d.]+"
-    lines = Path(technology.__file__).read_text().splitlines()
+    text = Path(model.__file__).read_text().partition("class Parameters:")[2]
+    lines = text.partition("def parameters_of(")[0].splitlines()
     stated = [number for number, line in enumerate(lines) if re.match(value, line)]
     # Of seven parameters each set states three; three have a number by default.
     assert len(stated) == 4 * 3 + 3 + 5

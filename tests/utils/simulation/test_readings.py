@@ -8,7 +8,7 @@ from acceptance.fabric import Facts, topology
 from acceptance.fabric.topology.model import End
 from acceptance.fabric.topology.routes import Routes
 from acceptance.simulation import Injected, Platform, Tree, readings
-from acceptance.simulation.technology import SimulationFault
+from acceptance.simulation.platform import SimulationFault
 from tests import ibsim
 
 TREE = Tree(4, 2)

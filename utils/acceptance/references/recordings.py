@@ -5,14 +5,14 @@ Their form is documented in `reference/README.md`. They are many, and read when 
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from acceptance.core import records
 from acceptance.core.records import Filled
-from acceptance.core.words import UNITS, is_measured
+from acceptance.core.words import SIMULATED, UNITS, is_measured
 from acceptance.references.fields import Row, known, number, refuse, rows
 from acceptance.references.records import Reference, read_parameters, write_parameters
 from acceptance.references.tolerances import RECORDED
@@ -32,6 +32,13 @@ class _Line(Struct, frozen=True, forbid_unknown_fields=True):
 
 COLUMNS = _Line.__struct_fields__
 _SIZE = "message_size"
+#: What of a provenance must be as it was when a result was recorded.
+_IDENTITY = (SIMULATED, "suite")
+
+
+def recorded_with(provenance: Mapping[str, str]) -> str:
+    """Return what a result hangs on, as a recording states it: `SimGrid 3.32, OSU 7.5`."""
+    return ", ".join(provenance[key] for key in _IDENTITY if provenance.get(key))
 
 
 def recording_of(folder: Path, system: str) -> Path:

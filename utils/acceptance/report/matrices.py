@@ -9,7 +9,8 @@ import numpy as np
 from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import natural, plural
 from acceptance.core.words import direction
-from acceptance.nodes.culprits import Culprit, model
+from acceptance.nodes import Culprit
+from acceptance.nodes import culprit as model
 from acceptance.report.figures import WARN, Figure, by_row, escaped
 from acceptance.report.plot_model import (
     Axis,

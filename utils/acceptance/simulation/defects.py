@@ -12,8 +12,13 @@ from typing import Literal
 from msgspec import structs
 
 from acceptance.fabric import Facts, limits
-from acceptance.simulation.platform import Link, Platform, SimulatedRun
-from acceptance.simulation.technology import SimulationFault, parameters_of
+from acceptance.simulation.platform import (
+    Link,
+    Platform,
+    SimulatedRun,
+    SimulationFault,
+    parameters_of,
+)
 
 #: The variable that names the fault of a run: `port-sdr`, or with its place `port-sdr:n3`.
 VARIABLE = "ACCEPTANCE_FAULT"

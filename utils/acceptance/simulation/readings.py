@@ -16,8 +16,7 @@ from pathlib import Path
 from acceptance.fabric import ERRORS, Facts, rates, topology
 from acceptance.fabric.topology import Device, End, Link, Topology
 from acceptance.simulation.defects import Injected
-from acceptance.simulation.platform import Platform, Tree
-from acceptance.simulation.technology import SimulationFault
+from acceptance.simulation.platform import Platform, SimulationFault, Tree
 
 
 def write_node(folder: Path, name: str, stated: Facts, fault: Injected | None = None) -> str:

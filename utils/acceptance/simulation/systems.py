@@ -28,7 +28,7 @@ from acceptance.machine import (
     usable_cores,
     usable_memory,
 )
-from acceptance.simulation.technology import SimulationFault
+from acceptance.simulation.platform import SimulationFault
 
 #: Builds a suite from its source.
 BUILD = Path(__file__).with_name("build.sh")

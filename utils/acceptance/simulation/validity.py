@@ -12,8 +12,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 from acceptance import suites
-from acceptance.core.words import SIMULATED, model_of
-from acceptance.references import RECORDED, SIZES, Library, Reference, stated_sizes
+from acceptance.core.words import model_of
+from acceptance.references import (
+    RECORDED,
+    SIZES,
+    Library,
+    Reference,
+    recorded_with,
+    stated_sizes,
+)
 
 #: What only computation decides, beside the suites of which some part is communication.
 _COMPUTING = ("npb", "himeno", "namd", "cpmd", "specmpi", "hpcc")
@@ -73,10 +80,6 @@ def judged_as_published(benchmark: str, metric: str, keys: Mapping[str, str]) ->
     return metric == "bandwidth_peak" and beyond(benchmark, metric, keys) is None
 
 
-#: What of a provenance must be as it was when a result was recorded.
-_IDENTITY = (SIMULATED, "suite")
-
-
 @dataclass(frozen=True)
 class Judging:
     """The row that judges a result of a model, and its thresholds; None: none does.
@@ -87,11 +90,6 @@ class Judging:
     row: Reference | None = None
     thresholds: tuple[float | None, float | None] | None = None
     otherwise: str = ""
-
-
-def recorded_with(provenance: Mapping[str, str]) -> str:
-    """Return what a result hangs on, as a recording states it: `SimGrid 3.32, OSU 7.5`."""
-    return ", ".join(provenance[key] for key in _IDENTITY if provenance.get(key))
 
 
 def judging(

@@ -7,9 +7,8 @@ from typing import Any
 import yaml
 
 from acceptance.campaigns.protocol import conclusions
-from acceptance.core.text import printable, shortened
+from acceptance.core.text import number_text, printable, shortened
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
-from acceptance.nodes import number_text
 from acceptance.verdict import expected_text, node_lines, written_nodes
 
 #: Names of nodes that a cell shows.

@@ -9,8 +9,7 @@ from acceptance.core.errors import ParseError
 from acceptance.core.pairs import UNITS
 from acceptance.core.text import plural, read_bounded, shortened
 from acceptance.ledger import Case
-from acceptance.nodes import ALL_PAIRS, AllPairs
-from acceptance.nodes.culprits import Culprit
+from acceptance.nodes import ALL_PAIRS, AllPairs, Culprit
 from acceptance.report import addresses
 from acceptance.report.fabric_reading import leaves, newest
 from acceptance.report.matrices import Pairs

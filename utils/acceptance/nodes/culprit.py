@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from acceptance.core.kinds import CRITICAL, MAJOR, MINOR
 from acceptance.core.pairs import ALL_UNITS, INSIDE
-from acceptance.core.text import plural, shortened
+from acceptance.core.text import number_text, plural, shortened
 from acceptance.core.words import direction
 
 #: A node that is slow with (nearly) everybody, in what it sends, or in what it receives; one that
@@ -190,11 +190,6 @@ class Culprit(Struct, frozen=True):
 def value_of(log: float, unit: str) -> float:
     """Return the value of a logarithm, larger where a value is worse; of a loss the ratio."""
     return math.exp(log if direction(unit) == "lower" else -log)
-
-
-def number_text(value: float) -> str:
-    """Write a value with the digits that count."""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def _set(nodes: Sequence[str]) -> str:

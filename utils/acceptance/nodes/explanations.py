@@ -22,7 +22,8 @@ from math import comb, log
 import numpy as np
 
 from acceptance.core.pairs import Pair
-from acceptance.nodes.culprits.fit import (
+from acceptance.nodes.culprit import ONE_WAY, RECEIVES, SENDS, UPLINK, WAY
+from acceptance.nodes.fit import (
     BELONGS,
     BETWEEN_SLOW,
     BLOCK_SCORE,
@@ -63,7 +64,6 @@ from acceptance.nodes.culprits.fit import (
     reach,
     spread,
 )
-from acceptance.nodes.culprits.model import ONE_WAY, RECEIVES, SENDS, UPLINK, WAY
 
 #: The one direction in which an uplink is slow, in words that follow what it is between.
 FORTH, BACK = "in this direction only", "in the direction to the first only"
