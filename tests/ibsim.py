@@ -17,7 +17,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acceptance.fabric.topology import outputs
+from acceptance.fabric import outputs
 from tests import needs
 from tests.places import PATIENCE
 

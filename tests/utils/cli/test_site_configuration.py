@@ -11,7 +11,7 @@ from acceptance.alerts import Entry
 from acceptance.alerts.messages import body
 from acceptance.cli.main import _parser
 from acceptance.core.paths import COMMANDS, FRAGMENT, Workspace, named
-from acceptance.fabric.view.kinds import observation
+from acceptance.fabric.kinds import observation
 from acceptance.verdict import CaseResult, Verdict, stored
 from tests.conftest import DATA, Site
 from tests.places import ROOT

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.fabric.lldp import parse
+from acceptance.fabric.link_report import parse_lldp as parse
 
 FIRST = {"eth1": [("leaf01", "Ethernet1/7")]}
 BOTH = {**FIRST, "eth2": [("leaf01", "swp8")]}

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from acceptance.alerts import alert
 from acceptance.core.findings import Finding
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
+from acceptance.fabric.kinds import BENCHMARK as VIEW
 from acceptance.nodes import Culprit
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.announce import MOST, announce, looked_at

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import plural, shortened
+from acceptance.fabric.routes import NONE, Routes
 from acceptance.fabric.topology import Topology
-from acceptance.fabric.topology.routes import NONE, Routes
 from acceptance.nodes.culprit import (
     CABLE,
     NODE,

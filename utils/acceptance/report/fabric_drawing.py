@@ -14,9 +14,8 @@ from typing import NamedTuple
 from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
 from acceptance.core.text import natural, plural
-from acceptance.fabric import view
+from acceptance.fabric import kinds, view
 from acceptance.fabric.topology import Link, Topology, level_name
-from acceptance.fabric.view import kinds
 from acceptance.report.figures import Figure, colour, escaped
 from acceptance.report.plot_model import Axis, Form, Plot, Sample, Scale, Trace
 
@@ -90,7 +89,7 @@ def rows_of(seen: Iterable[Finding], since: Mapping[str, str]) -> list[Row]:
     for _, group in groupby(sorted(seen, key=rank), key=lambda each: (each.fails, each.kind)):
         alike = [*group]
         for place, each in enumerate(alike):
-            kind, first = view.kinds.kind_of(each), since.get(view.key_of(each), "")[:10]
+            kind, first = kinds.kind_of(each), since.get(view.key_of(each), "")[:10]
             rows.append(Row(len(rows) + 1, each, _TROUBLES.get(each.kind), first,
                             kind.remedy if kind else "", 0 if place else len(alike)))  # fmt: skip
     return rows

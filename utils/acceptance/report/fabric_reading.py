@@ -9,9 +9,8 @@ from functools import lru_cache
 from itertools import chain
 
 from acceptance.core.errors import Fault
-from acceptance.fabric import view
+from acceptance.fabric import kinds, stored
 from acceptance.fabric.topology import Topology
-from acceptance.fabric.view import kinds
 from acceptance.report.runs import Ran, Run
 from acceptance.report.source import Source
 
@@ -51,7 +50,7 @@ class Reading:
     by: Ran
     name: str
     topology: Topology | None = None
-    accepted: view.AcceptedFabric | None = None
+    accepted: stored.AcceptedFabric | None = None
     since: Mapping[str, str] = field(default_factory=dict)
     read_at: str = ""
     faults: tuple[str, ...] = ()
@@ -86,28 +85,27 @@ def leaves(source: Source, system: str) -> dict[str, str]:
 
 def reading(source: Source, case: Ran) -> Reading:
     """Return what is kept of the fabric that a case has looked at."""
-    stored = case.case
     faults: list[str] = []
     var, reference = source.workspace.var, source.workspace.reference
-    told = stored.provenance.get("fabric_name")
-    names = [told] if told else [stored.system, f"{stored.system}-{stored.partition}"]
-    kept_files = {each: view.errors.state_path(var, each) for each in names}
+    told = case.case.provenance.get("fabric_name")
+    names = [told] if told else [case.case.system, f"{case.case.system}-{case.case.partition}"]
+    kept_files = {each: stored.state_path(var, each) for each in names}
     name = next((each for each, file in kept_files.items() if file.exists()), names[0])
     topology = accepted = None
-    state = view.State(0.0, None)
+    state = stored.State(0.0, None)
     try:
-        state = view.errors.read_state(kept_files[name])
+        state = stored.read_state(kept_files[name])
         if (kept := state.fabric) is not None:
             topology = kept.topology
-            known = stored.provenance.get("fabric_sha256")
-            if known and known != view.accepted.checksum(kept):
+            known = case.case.provenance.get("fabric_sha256")
+            if known and known != stored.checksum(kept):
                 faults.append("the drawing is of a later reading than the table: it was read again")
         else:
             faults.append(f"nothing of it is kept in {kept_files[name]}: there is no drawing")
-        path = view.accepted.path_of(reference, name)
-        accepted = view.accepted.read(path, view.AcceptedFabric)
+        path = stored.path_of(reference, name)
+        accepted = stored.read(path, stored.AcceptedFabric)
     except Fault as err:
         faults.append(str(err))
         source.note(err)
-    at = view.errors.stamp(state.time)[:16].replace("T", " ") + " UTC" if state.time else ""
+    at = stored.stamp(state.time)[:16].replace("T", " ") + " UTC" if state.time else ""
     return Reading(case, name, topology, accepted, state.since, at, tuple(faults))

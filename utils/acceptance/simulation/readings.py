@@ -3,9 +3,9 @@
 The link check reads it as it reads what the script tells of any node (`fabric/link_report.py`).
 
 Each program of infiniband-diags is a script that prints a text in the form of the real one;
-`fabric.sh` runs them, and `fabric/topology/` reads what they leave, as of any fabric. A host's GUID
-goes with its name, a port with its place. The version that is kept with the reading says that it is
-simulated.
+`fabric.sh` runs them, and `fabric/outputs.py` reads what they leave, as of any fabric. A host's
+GUID goes with its name, a port with its place. The version that is kept with the reading says that
+it is simulated.
 """
 
 import shlex
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
-from acceptance.fabric import ERRORS, Facts, rates, topology
+from acceptance.fabric import ERRORS, Facts, outputs, rates
 from acceptance.fabric.topology import Device, End, Link, Topology
 from acceptance.simulation.defects import Injected
 from acceptance.simulation.platform import Platform, SimulationFault, Tree
@@ -231,4 +231,4 @@ def write_fabric(
             f"exec cat {shlex.quote(str(output))}\n"
         )
         program.chmod(0o755)
-    return f'PATH={shlex.quote(str(folder))}:"$PATH" sh {shlex.quote(str(topology.SCRIPT))}'
+    return f'PATH={shlex.quote(str(folder))}:"$PATH" sh {shlex.quote(str(outputs.SCRIPT))}'

@@ -14,8 +14,8 @@ from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS
 from acceptance.core.text import one_line, plural, shortened
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.fabric.view.kinds import said
+from acceptance.fabric.kinds import BENCHMARK as VIEW
+from acceptance.fabric.kinds import said
 from acceptance.verdict.model import CaseResult, Status, Verdict
 from acceptance.verdict.nodes import PartitionNodes, short_names
 

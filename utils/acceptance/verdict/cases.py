@@ -8,8 +8,8 @@ from acceptance.core.findings import RECORDED_OTHERWISE, SHARED
 from acceptance.core.kinds import OF_FABRICS
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import is_measured
+from acceptance.fabric.kinds import BENCHMARK as VIEW
 from acceptance.fabric.link_check import STANDING
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Session
 from acceptance.machine import slurm_jobs
 from acceptance.rfm import LoggedRun

@@ -37,7 +37,7 @@ from acceptance.core import machine, state_files
 from acceptance.core.findings import SHARED
 from acceptance.core.kinds import CRITICAL, MAJOR
 from acceptance.core.paths import Workspace
-from acceptance.fabric import view
+from acceptance.fabric import stored
 from acceptance.ledger import Case, ResultsFault, Session
 from acceptance.relations import claims
 from acceptance.rfm import configuration as site
@@ -293,16 +293,16 @@ def accept_fabrics(data: Mapping[str, Any], workspace: Workspace) -> Iterator[st
         if "fabric_sha256" in (told := case["provenance"])
     }
     for name, fabric in seen.items():
-        path = view.accepted.path_of(workspace.reference, name)
-        last = view.errors.read_state(view.errors.state_path(workspace.var, name)).fabric
-        if known := view.accepted.read(path, view.AcceptedFabric):
+        path = stored.path_of(workspace.reference, name)
+        last = stored.read_state(stored.state_path(workspace.var, name)).fabric
+        if known := stored.read(path, stored.AcceptedFabric):
             told = f"stays as it was {known.text_of_history}; `acceptance fabric accept` changes it"
         elif data["outcome"] not in (ACCEPTED, RESERVED):
             told = f"is not stored as accepted: {data['outcome']}"
-        elif last is None or view.accepted.checksum(last) != fabric:
+        elif last is None or stored.checksum(last) != fabric:
             told = "is not stored as accepted: it was read again since"
         else:
             reason = f"acceptance {data['campaign']}"
-            view.accepted.take_over(path, view.AcceptedFabric, last, data["ended"], reason)
+            stored.take_over(path, stored.AcceptedFabric, last, data["ended"], reason)
             told = f"is accepted: {path}"
         yield f"fabric {name} {told}"

@@ -6,6 +6,7 @@ from typing import Any
 from acceptance.core.text import plural
 from acceptance.fabric import topology as fabrics
 from acceptance.fabric import view
+from acceptance.fabric.summary import structure, switch_count
 from acceptance.report import addresses
 from acceptance.report.fabric_drawing import Row, Tree, key_of, levels, marked, rows_of
 from acceptance.report.fabric_reading import Reading, readings
@@ -56,7 +57,7 @@ def _read(read: Reading, path: str) -> dict[str, Any]:
         "key_of": key_of,
         "level_name": fabrics.level_name,
         "switches": [guid for _, guids in levels(drawn.topology) for guid in guids],
-        "structure": [*view.structure_text(now), *fabrics.structure(now).notes(now)],
+        "structure": [*view.structure_text(now), *structure(now).notes(now)],
     }
 
 
@@ -65,7 +66,7 @@ def summary(read: Reading, failing: list[Row]) -> str:
     words = []
     if read.topology is not None:
         nodes = len(read.topology.hosts) or len(read.topology.devices) - len(read.topology.switches)
-        levels = fabrics.switch_count(read.topology)
+        levels = switch_count(read.topology)
         switches = [
             f"{count} {'switches of ' if word == 'no level' else ''}{_many(word, count)}"
             for word, count in reversed(levels.items())

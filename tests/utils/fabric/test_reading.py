@@ -4,7 +4,8 @@ import shutil
 import subprocess
 import sys
 
-from acceptance.fabric.topology import End, join
+from acceptance.fabric.outputs import join
+from acceptance.fabric.topology import End
 from tests.ibsim import Fabric, fat_tree, topology_of
 from tests.needs import FABRIC, requires
 from tests.places import ROOT

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from acceptance.fabric.topology.model import End
-from acceptance.fabric.topology.routes import NONE, Routes, RoutesFault, choose, forwarding_tables
+from acceptance.fabric.routes import NONE, Routes, RoutesFault, choose, forwarding_tables
+from acceptance.fabric.topology import End
 from tests.routed import broken, hops, path
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.errors import Fault
-from acceptance.fabric.topology.model import End, Link, Topology
+from acceptance.fabric.topology import End, Link, Topology
 
 #: More links than any route of a fabric that is no loop has.
 LONGEST = 64

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from acceptance.fabric import topology
-from acceptance.fabric.topology import End, outputs
+from acceptance.fabric import outputs
+from acceptance.fabric.topology import End
 from tests.ibsim import Fabric, fat_tree
 
 
@@ -14,7 +14,7 @@ from tests.ibsim import Fabric, fat_tree
 def healthy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("healthy") / "reading"
     with Fabric(fat_tree(8, 2, 2).net) as fabric:
-        fabric.run("sh", topology.SCRIPT, folder)
+        fabric.run("sh", outputs.SCRIPT, folder)
     return folder
 
 
@@ -30,7 +30,7 @@ def spoilt(healthy, tmp_path):
                 path.unlink()
             else:
                 path.write_text(change(path.read_text()) if callable(change) else change)
-        return topology.read(folder)
+        return outputs.read(folder)
 
     return spoil
 
@@ -123,12 +123,12 @@ def test_routes_are_read_when_they_are_asked_for_and_may_be_compressed(spoilt):
     with gzip.open(f"{path}.gz", "wt") as file:
         file.write(text)
     path.unlink()
-    reading = topology.read(reading.folder)
+    reading = outputs.read(reading.folder)
     assert not reading.faults
     assert reading.routes == text
     assert text.count("Unicast lids") == 4
     (reading.folder / "dump_lfts.status").write_text("late\n")
-    assert topology.read(reading.folder).routes == ""
+    assert outputs.read(reading.folder).routes == ""
 
 
 def test_half_an_output_that_ends_with_a_line(spoilt):
