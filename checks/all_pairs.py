@@ -164,12 +164,12 @@ class AllPairs(PlacedCheck):
         # The program exits with 1 for pairs that failed, too.
         self.says_all = self.fault is None
         ways = self.routes.ways(matrix.nodes)
-        judged = culprits.judge(matrix, hops=None if ways is None else ways.hops)
+        self.found, values = culprits.judge(matrix, hops=None if ways is None else ways.hops)
         if ways is not None:
-            behind = cables.with_cables(matrix, ways, judged.culprits)
-            judged = culprits.Judgement(behind, judged.nodes)
-        self.found = judged.culprits
-        stored = Stored.of_matrix(matrix, self.read.job.rounds, judged, ways, self.routes.why)
+            self.found = cables.with_cables(matrix, ways, self.found)
+        stored = Stored.of_matrix(
+            matrix, self.read.job.rounds, self.found, values, ways, self.routes.why
+        )
         self.all_pairs = msgspec.to_builtins(stored)
         self.routes.keep(Path(self.outputdir))
 

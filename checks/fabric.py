@@ -10,7 +10,16 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
-from acceptance.fabric import FabricFault, link_check, link_report, seen, topology, view
+from acceptance.fabric import (
+    FabricFault,
+    kinds,
+    link_check,
+    link_report,
+    outputs,
+    seen,
+    stored,
+    view,
+)
 from acceptance.machine import Layout
 
 from . import simulated, whole_fabric
@@ -194,7 +203,7 @@ class FabricView(JudgedCheck):
 
     def locate(self):
         """Run our own script, once for each adapter; each leaves a folder, whatever it finds."""
-        script = simulated.VIEW if self.simulated else str(topology.SCRIPT)
+        script = simulated.VIEW if self.simulated else str(outputs.SCRIPT)
         first, *others = (
             [script, f"{self.folder}/{number}", *options]
             for number, options in enumerate(whole_fabric.adapters(self.fabric), 1)
@@ -213,7 +222,7 @@ class FabricView(JudgedCheck):
     def counted(self):
         """Return how many switches, hosts and links were seen; ValueError where nobody looked."""
         folders = sorted(Path(self.stagedir, self.folder).glob("*"))
-        self.readings = [topology.read(folder) for folder in folders]
+        self.readings = [outputs.read(folder) for folder in folders]
         if why := seen.not_looked(self.readings):
             raise ValueError("; ".join(self.fail([self.not_looked(why)])))
         self.counts = seen.counts(self.readings)
@@ -221,8 +230,8 @@ class FabricView(JudgedCheck):
 
     def not_looked(self, why):
         """Return that nobody looked, and why."""
-        return view.kinds.observation(
-            view.kinds.NOT_LOOKED, whole_fabric.name_of(self.current_partition),
+        return kinds.observation(
+            kinds.NOT_LOOKED, whole_fabric.name_of(self.current_partition),
             found=f"the fabric was not looked at: {why}",
         )  # fmt: skip
 
@@ -240,9 +249,9 @@ class FabricView(JudgedCheck):
         """Return what this reading shows; raises Fault for a file of the past that is malformed."""
         name, workspace = whole_fabric.name_of(self.current_partition), Workspace.of()
         site = seen.FabricSite(name, (), whole_fabric.hosts())
-        with view.errors.state_locked(workspace.var, name):
+        with stored.state_locked(workspace.var, name):
             found = seen.judge_readings(self.readings, site, workspace)
-            state_files.write(view.errors.state_path(workspace.var, name), found.state)
+            state_files.write(stored.state_path(workspace.var, name), found.state)
         failing = len(found.failing)
         switches, hosts, links = self.counts.values()
         self.provenance |= {
@@ -254,7 +263,7 @@ class FabricView(JudgedCheck):
                 *view.structure_text(found.topology),
             ]),
             "fabric_name": name,
-            "fabric_sha256": view.accepted.checksum(found.state.fabric),
+            "fabric_sha256": stored.checksum(found.state.fabric),
         }  # fmt: skip
         return [*seen.notes(self.readings), *found.deviations]
 

@@ -5,8 +5,8 @@ import subprocess
 from pathlib import Path
 
 from acceptance.core.errors import Fault
-from acceptance.fabric import topology, view
-from acceptance.fabric.topology.routes import Routes, choose
+from acceptance.fabric import outputs, stored
+from acceptance.fabric.routes import Routes, choose
 from acceptance.machine import SlurmFault, partition_nodes
 from acceptance.nodes import cables
 
@@ -45,7 +45,7 @@ class FabricRoutes:
 
     def command(self, folder):
         """Return the command that reads the fabric into a folder, of several adapters by one."""
-        script = simulated.VIEW if self.case.simulated else str(topology.SCRIPT)
+        script = simulated.VIEW if self.case.simulated else str(outputs.SCRIPT)
         return ["sh", script, folder, *whole_fabric.adapters(self.facts)[0]]
 
     def read_before(self):
@@ -70,14 +70,14 @@ class FabricRoutes:
 
     def known(self, folder, names):
         """Return topology and routes of a reading with these nodes; raises Fault."""
-        reading = topology.read(self.folder / folder)
+        reading = outputs.read(self.folder / folder)
         if reading.topology is None or not reading.routes:
             faults = "; ".join(each.text for each in reading.faults) or "no routes were read"
             raise Fault(faults)
         # What nodes of this name said elsewhere is nothing of a simulated fabric's.
-        nodes = {} if self.case.simulated else view.errors.known_nodes(whole_fabric.var_folder())
+        nodes = {} if self.case.simulated else stored.known_nodes(whole_fabric.var_folder())
         chosen = {node: guids for node, guids in nodes.items() if node in names}
-        joined = topology.join(reading.topology, chosen, names)[0]
+        joined = outputs.join(reading.topology, chosen, names)[0]
         return joined, Routes.of(joined, reading.routes)
 
     def names(self):

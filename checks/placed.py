@@ -7,7 +7,7 @@ from reframe.core.exceptions import SanityError
 from acceptance import suites
 from acceptance.core import words
 from acceptance.core.findings import Finding, seen
-from acceptance.fabric import FabricFault, link_report, memory, plausibility
+from acceptance.fabric import FabricFault, link_report, plausibility
 from acceptance.machine import Layout, placement, process_counts
 
 from . import simulated, whole_fabric
@@ -236,8 +236,10 @@ class PlacedCheck(JudgedCheck, Pinned):
         row = suites.find(self.benchmark_name)
         if self.layout.nodes == 1:
             extras = extras_of(self.current_partition)
-            stated, place = memory.Memory(extras.memory_bandwidth, extras.cache), "memory"
-            lines, told = memory.beyond(row, self.measurements, stated, self.layout)
+            stated, place = plausibility.Memory(extras.memory_bandwidth, extras.cache), "memory"
+            lines, told = plausibility.implausible_inside(
+                row, self.measurements, stated, self.layout
+            )
         else:
             facts, place = self.fabric, "wire"
             told = plausibility.not_compared(facts)

@@ -13,7 +13,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
-from acceptance.fabric import FabricFault, seen, topology, view
+from acceptance.fabric import FabricFault, kinds, outputs, seen, stored, view
 
 from .partitions import fabric_facts, partitions, uses_slurm
 
@@ -44,7 +44,7 @@ def var_folder():
 
 def adapters(facts):
     """Return the options of the script for each adapter that it looks from; none: the first one."""
-    return [topology.options(adapter) for adapter in dict.fromkeys(facts.devices)] or [[]]
+    return [outputs.options(adapter) for adapter in dict.fromkeys(facts.devices)] or [[]]
 
 
 def hosts():
@@ -75,18 +75,18 @@ def remember(nodes):
     var = var_folder()
     try:
         for node in nodes:
-            view.errors.remember_node(var, node)
+            stored.remember_node(var, node)
     except StoredFault as err:
-        return [view.kinds.observation(view.kinds.NOT_JUDGED, "nodes", found=str(err))]
+        return [kinds.observation(kinds.NOT_JUDGED, "nodes", found=str(err))]
     return []
 
 
 def cables_of(nodes, system, facts):
     """Return what is said of the nodes' cables by lldpd; raises ValueError for a malformed file."""
-    path = view.accepted.path_of(Workspace.of().reference, system, view.neighbours.SUFFIX)
-    accepted = view.accepted.read(path, view.neighbours.AcceptedCables)
+    path = stored.path_of(Workspace.of().reference, system, stored.SUFFIX)
+    accepted = stored.read(path, stored.AcceptedCables)
     asked = facts is not None and facts.technology in ("ethernet", "roce")
-    return [each for node in nodes for each in view.neighbours.compare(node, accepted, asked=asked)]
+    return [each for node in nodes for each in view.compare(node, accepted, asked=asked)]
 
 
 #: The most nodes of a case of which it is told how far they are from each other.
@@ -103,7 +103,7 @@ def last_seen(var, simulated):
     paths = sorted((var / "fabric").glob("*.json"))
     for path in (path for path in paths if is_simulated(path.stem) == simulated):
         with suppress(Fault):
-            if (fabric := view.errors.read_state(path).fabric) is not None:
+            if (fabric := stored.read_state(path).fabric) is not None:
                 found.append(fabric.topology)
     return found
 

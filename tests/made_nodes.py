@@ -45,7 +45,7 @@ def measured(slow=(), way=(), shifts=range(1, 8), names=NAMES, failed=(), inside
         failed=dict.fromkeys(failed, "no answer within 5 s"),
         inside=Inside(of_nodes),
     )
-    return AllPairs.of_matrix(matrix, len(rounds) - 1, culprits.judge(matrix))
+    return AllPairs.of_matrix(matrix, len(rounds) - 1, *culprits.judge(matrix))
 
 
 def stored(found):

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from acceptance.core import state_files
-from acceptance.fabric import view
+from acceptance.fabric import stored, view
 from acceptance.nodes import AllPairs, culprits
 from tests import made_matrices
 from tests.ibsim import fat_tree, topology_of
@@ -58,8 +58,8 @@ def pairs_case(folder, matrix, **fields):
     """Return the case of a matrix, whose file is left in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "all-pairs.txt").write_text(pairs_text(matrix))
-    judged = culprits.judge(matrix)
-    stored = AllPairs.of_matrix(matrix, len(matrix.nodes) - 1, judged)
+    found, values = culprits.judge(matrix)
+    stored = AllPairs.of_matrix(matrix, len(matrix.nodes) - 1, found, values)
     more = {
         "all_pairs": msgspec.to_builtins(stored),
         "outputdir": str(folder),
@@ -68,7 +68,7 @@ def pairs_case(folder, matrix, **fields):
     return Case(**{
         "name": "AllPairs", "benchmark": "patterns.all-pairs", "suite": "patterns",
         "nodes": matrix.nodes, "metrics": {"latency_8": (2.0, "us")}, "more": more,
-        "result": "fail" if any(each.fails for each in judged.culprits) else "pass",
+        "result": "fail" if any(each.fails for each in found) else "pass",
         **PLACE, **fields,
     })  # fmt: skip
 
@@ -104,17 +104,17 @@ def fabric_case(workspace, before, now, name="made", **fields):
     accepted = None
     if before is not None:
         when = datetime(2026, 1, 1, tzinfo=timezone.utc)
-        accepted = view.AcceptedFabric({when: "first"}, view.accepted.Kept.of(before))
+        accepted = stored.AcceptedFabric({when: "first"}, stored.Kept.of(before))
     seen, state = view.judge(
         now, {errors: {"SymbolErrorCounter": 900_000}}, hosts=view.Hosts({}), accepted=accepted,
-        before=view.State(1.79e9 - 86400, {}), now=1.79e9,
+        before=stored.State(1.79e9 - 86400, {}), now=1.79e9,
     )  # fmt: skip
-    state_files.write(view.errors.state_path(workspace.var, name), state)
+    state_files.write(stored.state_path(workspace.var, name), state)
     if before is not None:
-        path = view.accepted.path_of(workspace.reference, name)
+        path = stored.path_of(workspace.reference, name)
         state_files.write(path, accepted)
     told = {"fabric": "read by mlx5_0 of login1", "fabric_name": name,
-            "fabric_sha256": view.accepted.checksum(state.fabric)}  # fmt: skip
+            "fabric_sha256": stored.checksum(state.fabric)}  # fmt: skip
     return Case(**{
         "name": "FabricView %part=compute", "benchmark": "fabric.view", "suite": "fabric",
         "nodes": ("node0001",), "metrics": {"links": (len(now.links), "1")}, "provenance": told,

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from acceptance.core.pairs import PairMatrix
+from acceptance.fabric import outputs
 from acceptance.fabric import topology as fabrics
-from acceptance.fabric.topology.routes import NONE, Routes
+from acceptance.fabric.routes import NONE, Routes
 
 #: What a good pair measures, in MB/s.
 LEVEL = 12_000.0
@@ -41,8 +42,8 @@ class Routed:
     @classmethod
     def of(cls, fabric, folder):
         """Read a fabric of `tests.ibsim`; each host's node is called by the first word of it."""
-        subprocess.run(["sh", fabrics.SCRIPT, folder], env=fabric.environment, check=True)
-        reading = fabrics.read(folder)
+        subprocess.run(["sh", outputs.SCRIPT, folder], env=fabric.environment, check=True)
+        reading = outputs.read(folder)
         names = {
             device.name.split()[0]: (guid,)
             for guid, device in reading.topology.devices.items()

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from acceptance.core.text import table
-from acceptance.fabric.topology.routes import Routes, choose
+from acceptance.fabric.routes import Routes, choose
 from acceptance.nodes.cables import Ways, with_cables
 from tests import needs
 from tests.ibsim import Fabric, fat_tree

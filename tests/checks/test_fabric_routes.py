@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from acceptance.core import state_files
-from acceptance.fabric import Facts, view
+from acceptance.fabric import Facts, stored
 from checks import whole_fabric
 from checks.fabric_routes import AFTER, BEFORE, ROUNDS, FabricRoutes
 from tests import ibsim, made_matrices, needs, netns
@@ -155,8 +155,8 @@ def test_pairs_that_cross_every_cable_are_chosen_by_the_names_of_nodes(
         measured[place[one], place[other]] = True
     assert ways.uncrossed(measured) == ()
     # How far nodes are from each other is known from the fabric as it was read last.
-    state = view.State(0.0, None, fabric=view.accepted.Kept.of(ways.topology))
-    state_files.write(view.errors.state_path(tmp_path, "made"), state)
+    state = stored.State(0.0, None, fabric=stored.Kept.of(ways.topology))
+    state_files.write(stored.state_path(tmp_path, "made"), state)
     assert whole_fabric.hops_of(NAMES[:2]) == "2"
     assert whole_fabric.hops_of(NAMES[1:3]) == "4"
     assert whole_fabric.hops_of(NAMES) == "2..4"

@@ -8,13 +8,13 @@ import pytest
 
 from acceptance.campaigns import protocol
 from acceptance.core.paths import Workspace
-from acceptance.fabric import seen, view
+from acceptance.fabric import kinds, seen, stored
 from acceptance.verdict.cases import of_case
 from tests import ibsim
 from tests import stored as results
 from tests.conftest import Site
 from tests.places import ROOT
-from tests.utils.fabric.view import faults as those
+from tests.utils.fabric import faults as those
 
 FACTS = {"technology": "infiniband", "rate": "HDR", "lanes": 4, "view": "here"}
 CHECK = ("-c", "checks/fabric.py", "-r", "--distribute=all", "-n", "FabricView")
@@ -75,8 +75,7 @@ def test_a_healthy_fabric_passes_and_says_what_there_is(nights):
     told = verdict["fabric"]["made:hdr"]
     assert told.startswith("8 switches, 16 hosts, 32 links; no deviation; nothing accepted yet; ")
     assert "oversubscription 1:1; bisection 1,600 Gb/s" in told
-    kinds = [seen.kind for seen in case.findings]
-    assert kinds == [view.kinds.NOT_JUDGED] * 2
+    assert [seen.kind for seen in case.findings] == [kinds.NOT_JUDGED] * 2
     assert "%.nid" not in case.name  # it is one case with --distribute, too
 
 
@@ -96,7 +95,7 @@ def test_each_fault_is_an_alert_of_its_own_that_ends_when_it_is_gone(nights):
 
 def test_what_stays_is_said_with_since_when_and_reset_counters_are_noticed(nights):
     _, (_, _, (_, later, case)) = nights
-    (lost,) = (each for each in case.findings if each.kind == view.kinds.LOST)
+    (lost,) = (each for each in case.findings if each.kind == kinds.LOST)
     assert "(since 20" in lost.text
     assert any("count anew since the last reading" in note for note in later["notes"])
 
@@ -110,13 +109,13 @@ def test_a_wanted_change_is_taken_over_with_its_reason(nights, tmp_path):
     assert done.status == 0, done.errors
     assert "1 change" in done.output
     assert ALL["lost"].place in done.output
-    path = view.accepted.path_of(site.folder / "reference", "made")
-    known = view.accepted.read(path, view.AcceptedFabric)
+    path = stored.path_of(site.folder / "reference", "made")
+    known = stored.read(path, stored.AcceptedFabric)
     assert [*known.accepted.values()] == ["all is well", "spine03 has a cable less"]
     assert len(known.fabric.topology.links) == 31
     again = site.acceptance("fabric", "accept", "--reason", "again")
     assert "nothing has changed" in again.output
-    assert view.accepted.read(path, view.AcceptedFabric) == known
+    assert stored.read(path, stored.AcceptedFabric) == known
 
 
 def test_an_acceptance_stores_the_first_fabric_and_keeps_an_accepted_one(nights, tmp_path):
@@ -126,7 +125,7 @@ def test_an_acceptance_stores_the_first_fabric_and_keeps_an_accepted_one(nights,
     measured = {"system": "made", "partition": "hdr", "provenance": case.provenance}
     data = {"measured": [measured]}
     workspace = replace(Workspace.of(), var=site.var, reference=site.folder / "reference")
-    path = view.accepted.path_of(workspace.reference, "made")
+    path = stored.path_of(workspace.reference, "made")
     before = path.read_text()
     told = protocol.fabrics_of(data), workspace, "2026-11-22T19:00:00+00:00", "accept-1"
     (kept,) = seen.accept_first(*told, refused="")
@@ -136,10 +135,10 @@ def test_an_acceptance_stores_the_first_fabric_and_keeps_an_accepted_one(nights,
     (refused,) = seen.accept_first(*told, refused="rejected")
     assert "not stored as accepted: rejected" in refused
     assert not path.exists()
-    (stored,) = seen.accept_first(*told, refused="")
-    assert stored == f"fabric made is accepted: {path}"
-    kept = view.accepted.read(path, view.AcceptedFabric).fabric
-    assert view.accepted.checksum(kept) == case.provenance["fabric_sha256"]
+    (accepted,) = seen.accept_first(*told, refused="")
+    assert accepted == f"fabric made is accepted: {path}"
+    kept = stored.read(path, stored.AcceptedFabric).fabric
+    assert stored.checksum(kept) == case.provenance["fabric_sha256"]
 
 
 def test_each_fault_is_exported_with_its_link(nights, tmp_path):
@@ -175,7 +174,7 @@ def test_a_fabric_that_nobody_can_see_fails_its_case_and_ends_no_alert(nights):
     assert text in verdict["fabric"]["made:hdr"]
     assert any(text in problem["text"] for problem in verdict["problems"])
     (case,) = results.session(site.database).cases
-    assert [each.kind for each in case.findings] == [view.kinds.NOT_LOOKED]
+    assert [each.kind for each in case.findings] == [kinds.NOT_LOOKED]
     listed = site.acceptance("alerts", "--format", "json").output
     assert told[-1][1]["alerts"][0]["id"] in listed
 

@@ -10,10 +10,10 @@ from typing import Any
 from acceptance.core import words
 from acceptance.core.text import one_line
 from acceptance.core.words import direction
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
+from acceptance.fabric.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case
 from acceptance.nodes import FAILING
-from acceptance.nodes.culprits.model import CABLE, NOT_JUDGED
+from acceptance.nodes.culprit import CABLE, NOT_JUDGED
 from acceptance.references import source_of
 from acceptance.simulation import Injected
 from acceptance.verdict import PartitionNodes, Verdict

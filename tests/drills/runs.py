@@ -18,7 +18,7 @@ from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.words import is_simulated, model_of
-from acceptance.fabric import view
+from acceptance.fabric import stored
 from acceptance.ledger import Session
 from acceptance.regressions import history as past
 from acceptance.regressions import new_baseline
@@ -195,11 +195,11 @@ class Drills:
         """Accept the cables of the healthy system, where it shows any: others are a fault."""
         healthy = self._workspace("healthy").var
         for path in sorted((healthy / "fabric").glob("*.json")):
-            place = view.accepted.path_of(self.reference, path.stem)
+            place = stored.path_of(self.reference, path.stem)
             place.unlink(missing_ok=True)
             now = datetime.now(timezone.utc).isoformat(timespec="seconds")
-            fabric = view.errors.read_state(path).fabric
-            view.accepted.take_over(place, view.AcceptedFabric, fabric, now, "the healthy system")
+            fabric = stored.read_state(path).fabric
+            stored.take_over(place, stored.AcceptedFabric, fabric, now, "the healthy system")
 
     def _record(self) -> None:
         """Record what the healthy nights gave; that judges the next ones, exactly."""
@@ -227,5 +227,5 @@ def simulated_system(system: str) -> str:
 
 
 def chosen(names: Sequence[str]) -> list[Injected]:
-    """Return the faults of these names, all without any; raises SimulationFault."""
+    """Return the faults of these names, all without any; raises Fault."""
     return [Injected.of(name) for name in names or DEFECTS]

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from acceptance.core.findings import Finding
 from acceptance.ledger import Case, Metric
-from acceptance.nodes.culprits import Culprit
+from acceptance.nodes import Culprit
 from acceptance.simulation import Injected
 from acceptance.verdict import PartitionNodes, Status, Verdict
 from acceptance.verdict.nodes import Paired

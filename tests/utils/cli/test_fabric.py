@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from acceptance.fabric import topology
+from acceptance.fabric import outputs
 from tests.ibsim import Fabric, fat_tree
 from tests.needs import requires
 
@@ -33,7 +33,7 @@ def stored(tmp_path_factory):
             for name, at in (views or {"1": ""}).items():
                 if views:
                     fabric.manage(at)
-                done = fabric.run("sh", topology.SCRIPT, folder / name, SIM_HOST=at)
+                done = fabric.run("sh", outputs.SCRIPT, folder / name, SIM_HOST=at)
                 assert not done.stderr
         return folder
 

@@ -1,4 +1,4 @@
-"""`site/fabric_limits.py` and `fabric/bandwidth_shares.py` on the project's own systems."""
+"""`site/fabric_limits.py` and `fabric/plausibility.py` on the project's own systems."""
 
 import json
 
@@ -8,8 +8,8 @@ from acceptance import references
 from acceptance.cli import main as cli
 from acceptance.core.paths import Workspace
 from acceptance.fabric import FabricFault, latency_floor
-from acceptance.fabric.bandwidth_shares import factor
 from acceptance.fabric.limits import exceeds
+from acceptance.fabric.plausibility import factor
 from acceptance.rfm import configuration
 from acceptance.site.fabric_limits import partition_limits, peaks
 from acceptance.suites import find

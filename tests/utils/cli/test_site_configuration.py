@@ -10,7 +10,7 @@ import pytest
 from acceptance.alerts.notify import body
 from acceptance.cli.main import _parser
 from acceptance.core.paths import COMMANDS, FRAGMENT, Workspace, named
-from acceptance.fabric.view.kinds import observation
+from acceptance.fabric.kinds import observation
 from acceptance.verdict import CaseResult, Verdict, stored
 from tests.conftest import DATA, Site
 from tests.places import ROOT

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.fabric.lldp import parse
+from acceptance.fabric.link_report import parse_lldp as parse
 
 FIRST = {"eth1": [("leaf01", "Ethernet1/7")]}
 BOTH = {**FIRST, "eth2": [("leaf01", "swp8")]}
@@ -32,7 +32,18 @@ def test_two_neighbours_at_one_interface(recorded):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"lldp": {"interface": {"eth1": {}}}}', "3"]
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"lldp": {"interface": {"eth1": {}}}}',
+        "3",
+        # What `-f json0` prints: read as no cable it would be a lost one.
+        '{"lldp": [{}]}',
+        '{"lldp": [{"interface": [{"name": "eth1"}]}]}',
+    ],
 )
 def test_anything_else_is_refused(text):
     with pytest.raises(ParseError, match="no output of `lldpctl"):

@@ -1,8 +1,8 @@
-"""`fabric/memory.py`: bandwidths inside a node beside what its memory moves."""
+"""`fabric/plausibility.py`: bandwidths inside a node beside what its memory moves."""
 
 import pytest
 
-from acceptance.fabric.memory import CACHES, Memory, beyond
+from acceptance.fabric.plausibility import CACHES, Memory, implausible_inside
 from acceptance.machine import Layout
 from acceptance.suites import find
 
@@ -13,7 +13,7 @@ SIZE = 2**22
 
 
 def judged(benchmark, measured, memory=NODE, layout=ONE):
-    return beyond(find(benchmark), measured, memory, layout)
+    return implausible_inside(find(benchmark), measured, memory, layout)
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from acceptance.core.pairs import PairMatrix
-from acceptance.fabric import topology
-from acceptance.fabric.topology.routes import Routes, choose
+from acceptance.fabric import outputs
+from acceptance.fabric.routes import Routes, choose
+from acceptance.nodes import Culprit
 from acceptance.nodes.cables import Ways, with_cables
-from acceptance.nodes.culprits import Culprit, find
+from acceptance.nodes.culprits import find
 from tests.ibsim import Fabric, fat_tree
 from tests.routed import Routed, hops
 
@@ -142,5 +143,5 @@ def test_links_that_no_pair_crossed_are_told(routed):
 
 
 def test_the_reading_is_the_real_one(routed):
-    assert not topology.read(routed.folder).faults
+    assert not outputs.read(routed.folder).faults
     assert np.unique(hops(routed.routes)).tolist() == [0, 2, 4]

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from acceptance.core.pairs import Inside, PairMatrix
-from acceptance.nodes.culprits import Culprit, find, judge
-from acceptance.nodes.culprits.fit import distances, log_loss
+from acceptance.nodes import Culprit
+from acceptance.nodes.culprits import find, judge
+from acceptance.nodes.fit import distances, log_loss
 from tests.made_matrices import LEAF, made
 
 ONE_WAY = [("node", "node-slow"), ("sends", "node-sends-slow"), ("receives", "node-receives-slow")]
@@ -276,7 +277,7 @@ def test_a_quarter_of_older_nodes_is_told_as_a_kind_and_hides_no_fault(count, re
 
 def test_the_value_of_an_older_node_is_what_its_pairs_have():
     matrix, truth = made(64, 1, kinds="")
-    for each in judge(matrix).nodes:
+    for each in judge(matrix)[1]:
         shares = {name: v / each.median for name, v in zip(matrix.nodes, each.values, strict=True)}
         assert all(0.75 < shares[name] < 0.85 for name in truth.older)
         assert all(abs(shares[name] - 1) < 0.05 for name in {*matrix.nodes} - {*truth.older})
@@ -382,7 +383,7 @@ def test_a_node_that_is_slow_inside_is_told_as_that_and_once(count, unit, share)
     assert culprit.quantity == {"us": "latency inside", "MB/s": "bandwidth inside"}[unit]
     assert 0.9 * share < min(culprit.ratio, 1 / culprit.ratio) < 1.1 * share
     assert "slow inside, between its own cores" in culprit.text
-    bandwidth = next(e for e in judge(matrix).nodes if e.quantity == culprit.quantity)
+    bandwidth = next(e for e in judge(matrix)[1] if e.quantity == culprit.quantity)
     assert bandwidth.values[1] == pytest.approx(culprit.value)
     assert bandwidth.median == pytest.approx(culprit.median)
 
@@ -420,7 +421,7 @@ def test_a_node_whose_inside_failed_is_named_with_the_reason():
 def test_each_node_has_a_value_with_its_distance_from_the_median_of_the_good_ones(count):
     matrix, truth = made(count, seed=1, what="node", repeats=True)
     place = matrix.nodes.index(truth.nodes[0])
-    for each in judge(matrix).nodes:
+    for each in judge(matrix)[1]:
         good = [value for node, value in enumerate(each.values) if node != place]
         assert each.values[place] / each.median == pytest.approx(0.7, abs=0.06)
         if count > 3:  # of three, each one has a slow partner among its two

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from acceptance.core.words import UNITS
-from acceptance.fabric import bandwidth_shares, latency_floor, limit
+from acceptance.fabric import latency_floor, limit, plausibility
 from acceptance.report import plot_model
 from acceptance.report.pages import curves, hpcc, npb
 from acceptance.report.results import results
@@ -109,7 +109,7 @@ def test_limits_are_those_of_the_judges(made, qdr):
     (floor,) = of(qdr["latency"], "physical limit")
     assert floor.y == tuple(latency_floor(facts, int(size)) for size in floor.x)
     assert "no limit is known of this quantity" in qdr["collective-allreduce"].caption
-    assert {*bandwidth_shares.UNITS} < {*UNITS}
+    assert {*plausibility.UNITS} < {*UNITS}
 
 
 def test_without_facts_no_limit_is_drawn_and_the_caption_says_why(tmp_path):

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from acceptance.fabric import view
+from acceptance.fabric import kinds, stored, view
 from acceptance.report import addresses
 from acceptance.report.pages import fabric
 from acceptance.report.pages.fabric import NODES, SWITCHES, Tree, Trouble, rows_of
@@ -35,15 +35,15 @@ def site(tmp_path_factory):
 
 
 def judged(before, now):
-    accepted = view.AcceptedFabric(
-        {datetime(2026, 1, 1, tzinfo=timezone.utc): "first"}, view.accepted.Kept.of(before)
+    accepted = stored.AcceptedFabric(
+        {datetime(2026, 1, 1, tzinfo=timezone.utc): "first"}, stored.Kept.of(before)
     )
     seen, state = view.judge(
         now,
         None,
         hosts=view.Hosts({}),
         accepted=accepted,
-        before=view.State(0.0, None),
+        before=stored.State(0.0, None),
         now=1.79e9,
     )
     return Tree(now, before, rows_of(seen, state.since), PAGE)
@@ -169,7 +169,7 @@ def test_no_look_at_all(tmp_path):
 
 
 def test_a_look_that_failed_is_not_good(tmp_path):
-    why = view.kinds.observation(view.kinds.NOT_LOOKED, "made", found="no umad")
+    why = kinds.observation(kinds.NOT_LOOKED, "made", found="no umad")
     source = source_of(
         tmp_path, findings=(why.as_data(),), provenance={}, metrics={}, result="fail"
     )
@@ -184,7 +184,7 @@ def test_never_accepted_and_read_again_are_said(tmp_path):
     made = next(one for one in fabric.pages(source) if one.path == PAGE)
     assert made.context["read"].accepted is None
     assert "Never accepted" in site_html(made)
-    lines = view.errors.state_path(source.workspace.var, "made")
+    lines = stored.state_path(source.workspace.var, "made")
     lines.write_text(lines.read_text().replace("4x EDR", "4x HDR"))
     made = next(one for one in fabric.pages(replace(source)) if one.path == PAGE)
     assert "of a later reading" in made.context["read"].faults[0]

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from acceptance.nodes.culprits import Culprit
+from acceptance.nodes import Culprit
 from acceptance.report import addresses, figures
 from acceptance.report.pages import pairs
 from acceptance.report.pages.pairs import MOST, Pairs

@@ -4,11 +4,11 @@ import subprocess
 
 import pytest
 
-from acceptance.fabric import Facts, topology
-from acceptance.fabric.topology.model import End
-from acceptance.fabric.topology.routes import Routes
+from acceptance.core.errors import Fault
+from acceptance.fabric import Facts, outputs
+from acceptance.fabric.routes import Routes
+from acceptance.fabric.topology import End
 from acceptance.simulation import Injected, Platform, Tree, readings
-from acceptance.simulation.technology import SimulationFault
 from tests import ibsim
 
 TREE = Tree(4, 2)
@@ -29,7 +29,7 @@ def read(tmp_path):
         folder = tmp_path / str(len([*tmp_path.iterdir()]))
         command = readings.write_fabric(folder / "programs", facts, platform, injected)
         subprocess.run(f"{command} {folder / 'read'}", shell=True, check=True)
-        return topology.read(folder / "read")
+        return outputs.read(folder / "read")
 
     return reading
 
@@ -46,7 +46,7 @@ def test_a_tree_is_read_as_a_real_one(read):
     assert {link.state for link in seen.topology.links} == {"Active"}
     assert {"n1 simulated[1] - leaf0[2]", "leaf1[6] - spine1[2]"} <= names_of(seen)
     assert (seen.errors, seen.version.startswith("simulated: ")) == ({}, True)
-    joined, _ = topology.join(seen.topology, {}, [f"n{k}" for k in range(8)])
+    joined, _ = outputs.join(seen.topology, {}, [f"n{k}" for k in range(8)])
     assert len(joined.hosts) == 8
     routes = Routes.of(joined, seen.routes)
     # To itself, below one leaf, over a spine.
@@ -73,7 +73,7 @@ def test_without_a_tree_there_is_one_switch(read):
 
 def test_nobody_sees_all_of_another_technology(tmp_path):
     facts = Facts.read({"technology": "ethernet", "rate": 10})
-    with pytest.raises(SimulationFault, match="nobody sees all of a fabric of ethernet"):
+    with pytest.raises(Fault, match="nobody sees all of a fabric of ethernet"):
         readings.write_fabric(tmp_path, facts, Platform.of(facts, 2))
 
 
@@ -84,9 +84,7 @@ def test_the_real_program_reads_and_prints_the_same_fabric(tmp_path):
         done = subprocess.run(
             ["ibnetdiscover"], env=fabric.environment, capture_output=True, text=True, check=True
         )
-    seen = [
-        topology.outputs.parse_netdiscover(text).topology for text in (f"{made}\n", done.stdout)
-    ]
+    seen = [outputs.parse_netdiscover(text)[0] for text in (f"{made}\n", done.stdout)]
     assert seen[0].devices.keys() == seen[1].devices.keys()
     assert [link.ends for link in seen[0].links] == [link.ends for link in seen[1].links]
     assert [link.trained for link in seen[0].links] == [link.trained for link in seen[1].links]

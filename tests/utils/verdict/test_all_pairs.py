@@ -8,8 +8,8 @@ from msgspec import structs
 
 from acceptance.core.findings import Finding
 from acceptance.core.kinds import OF_PAIRS
-from acceptance.nodes import FAILING, AllPairs, culprits
-from acceptance.nodes.culprits import Culprit, model
+from acceptance.nodes import FAILING, AllPairs, Culprit
+from acceptance.nodes import culprit as model
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.cases import judge_cases
 from acceptance.verdict.stored import announce, looked_at
@@ -160,9 +160,9 @@ def test_a_protocol_names_them_by_ids_without_numbers():
 
 
 def test_each_kind_of_culprit_has_a_row():
-    kinds = {*culprits.FAILING, model.UNSTEADY, model.NOT_JUDGED}
+    kinds = {*model.FAILING, model.UNSTEADY, model.NOT_JUDGED}
     assert {*OF_PAIRS} == kinds
-    assert {*FAILING} >= {*culprits.FAILING}
+    assert {*FAILING} >= {*model.FAILING}
 
 
 def test_a_case_that_failed_for_something_else_too_has_an_alert_of_its_own():

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from acceptance.alerts import AWAY, MANY
 from acceptance.core.findings import Finding
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.nodes.culprits import Culprit
+from acceptance.fabric.kinds import BENCHMARK as VIEW
+from acceptance.nodes import Culprit
 from acceptance.verdict import CaseResult, Status, Verdict
 from acceptance.verdict.nodes import Paired, PartitionNodes
 from acceptance.verdict.stored import MOST, announce, looked_at

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from acceptance.alerts import acknowledgements, notify
 from acceptance.core.findings import Finding
 from acceptance.core.paths import ROOT
-from acceptance.fabric.view import kinds
+from acceptance.fabric import kinds
 from acceptance.ledger import Case, Metric, Session
 from acceptance.verdict import outputs as export
 from acceptance.verdict.model import Verdict

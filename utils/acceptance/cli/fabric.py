@@ -20,9 +20,9 @@ from acceptance.cli.shared import (
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural, printable, wrapped
 from acceptance.core.words import is_simulated
-from acceptance.fabric import seen, topology
+from acceptance.fabric import seen, summary, topology
+from acceptance.fabric.outputs import Reading
 from acceptance.fabric.seen import Seen
-from acceptance.fabric.topology import Reading, summary
 from acceptance.rfm import configuration
 from acceptance.verdict import Status
 

@@ -72,6 +72,11 @@ def wrapped(label: str, text: str, indent: int, most: int = 0, rest: str = " ...
     return lines or [label]
 
 
+def number_text(value: float) -> str:
+    """Write a value with the digits that count."""
+    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+
+
 def natural(name: str) -> list[int | str]:
     """Return what sorts names as people count: n2 before n10."""
     # Digits and others take turns, so that equal places hold the same type.
@@ -116,11 +121,6 @@ def bytes_text(size: int) -> str:
 _PARTS = re.compile(r"(\s+)|(?<=\w[;/,_=-])")
 #: Columns between two cells of a line, and those that a cell has at least.
 _GAP, _LEAST = 2, 8
-
-
-def number_text(value: float) -> str:
-    """Write a value with the digits that count."""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, width: int = WIDTH) -> str:

@@ -1,15 +1,22 @@
-"""What a fabric can do by its stated facts, and what the links of a node say of themselves."""
+"""What a fabric can do by its stated facts, and what the links of a node say of themselves.
+
+The whole fabric as one of its nodes sees it: `outputs` is what was read, `topology` its switches,
+hosts and links, `summary` what it can carry, and `view` judges it, beside what is `stored`.
+"""
 
 from acceptance.fabric import (
-    bandwidth_shares,
+    kinds,
     limits,
     link_check,
     link_report,
-    memory,
     node,
+    outputs,
     plausibility,
     rates,
+    routes,
     seen,
+    stored,
+    summary,
     topology,
     view,
 )

@@ -22,23 +22,42 @@ node are in order. `link` gives the version of the form, `end` the number of lin
     node17 lldp {"lldp": {"interface": {"eth2": {"chassis": ..., "port": ...}}}}
     node17 end 17
 
-`lldp` has what `lldpctl -f json` prints, in one line (`lldp.py`); `none`: it is not installed,
+`lldp` has what `lldpctl -f json` prints, in one line; `none`: it is not installed,
 `unreadable`: lldpd does not run, or does not answer this user. A class is `listed`,
 `none` (the kernel has no such class: no adapter) or `unreadable` (nobody could
 look). The values are those of Linux: `rate` in Gb/s (10^9 bits), `speed` in Mb/s, GT/s a lane for a
 slot, `mtu` and `rx_bytes`, `tx_bytes` in bytes, `port_xmit_data`, `port_rcv_data` in words of 4
 bytes, `type` a number of `linux/if_arp.h`. Sources: Linux, Documentation/ABI (sysfs-class-net,
 sysfs-class-net-statistics, sysfs-class-infiniband, sysfs-bus-pci) and drivers/infiniband/core.
+
+Example of `lldpctl -f json` (lldpd 1.0.16), cut to what is read; an interface with several
+neighbours stands several times, a chassis without a name has its keys at once, and lists of one are
+no lists::
+
+    {"lldp": {"interface": [{"eth1": {
+      "chassis": {"leaf01": {"id": {"type": "mac", "value": "ae:48:ca:ef:ec:74"}}},
+      "port": {"id": {"type": "ifname", "value": "swp7"}, "descr": "to node0001"}}}]}}
 """
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from acceptance.core.errors import ParseError
-from acceptance.fabric import lldp
+from acceptance.core.text import one_line
 from acceptance.fabric.counters import ERRORS
-from acceptance.fabric.node import NO_GUID, Adapter, Interface, NodeLinks, Port, Slot, guid_text
+from acceptance.fabric.node import (
+    NO_GUID,
+    Adapter,
+    Interface,
+    Neighbours,
+    NodeLinks,
+    Port,
+    Slot,
+    guid_text,
+)
 from acceptance.fabric.rates import Rate
 
 #: Prints what a node's links say.
@@ -242,7 +261,7 @@ class _Reader:
             self.node.no_neighbours = _NO_LLDP[rest]
             return
         try:
-            self.node.neighbours = lldp.parse(rest, self.node.name)
+            self.node.neighbours = parse_lldp(rest, self.node.name)
         except ParseError as error:
             self.node.no_neighbours = error.message
 
@@ -274,3 +293,27 @@ class _Reader:
         if kind == "slot":
             return node.slots.setdefault(name, Slot(name))
         return node.interfaces.setdefault(name, Interface(name))
+
+
+def parse_lldp(text: str, source: str = "lldpctl") -> Neighbours:
+    """Return the neighbours, in the order of the output; raises ParseError for anything else."""
+    found: Neighbours = {}
+    try:
+        told = json.loads(text)["lldp"].get("interface", [])
+        for entry in told if isinstance(told, list) else [told]:
+            for interface, facts in entry.items():
+                found.setdefault(interface, []).append(_far_end(facts["chassis"], facts["port"]))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        message = f"this is no output of `lldpctl -f json`: {one_line(str(error))}"
+        raise ParseError(source, message) from None
+    return found
+
+
+def _far_end(chassis: Any, port: Any) -> tuple[str, str]:
+    name = ""
+    if "id" not in chassis:
+        ((name, chassis),) = chassis.items()
+    switch, shown = chassis["id"]["value"], port["id"]["value"]
+    if port["id"]["type"] == "mac":
+        shown = port.get("descr") or shown
+    return one_line(str(name or switch)), one_line(str(shown))

@@ -9,9 +9,12 @@ from dataclasses import dataclass, field
 
 from acceptance.core.findings import Finding
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.lldp import Neighbours
 from acceptance.fabric.rates import GENERATIONS, PORTED, Rate
 
+#: Interface -> what answers at the other end of its cable, mostly one: name of a switch and port.
+#: A switch without a name has the identifier of its chassis; a port is its identifier, or its
+#: description where that is a mere address.
+Neighbours = dict[str, list[tuple[str, str]]]
 #: How the names of the drivers of Omni-Path's adapters begin (hfi1).
 _OMNI_PATH_DRIVER = "hfi"
 _GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})\Z", re.IGNORECASE)

@@ -14,9 +14,10 @@ from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
-from acceptance.fabric import topology, view
+from acceptance.fabric import kinds, outputs, stored, topology, view
 from acceptance.fabric.facts import Facts, facts_of
-from acceptance.fabric.topology import Reading, Topology
+from acceptance.fabric.outputs import Reading
+from acceptance.fabric.topology import Topology
 from acceptance.machine import SLURM, SlurmFault, partition_nodes
 
 #: Seconds that a reading may take.
@@ -107,7 +108,7 @@ class Seen:
     unfit: Sequence[str] = ()
     deviations: Sequence[Finding] = ()
     accepted: str = ""
-    state: view.State = field(default_factory=lambda: view.State(0.0, None))
+    state: stored.State = field(default_factory=lambda: stored.State(0.0, None))
 
     @property
     def unread(self) -> list[str]:
@@ -137,11 +138,11 @@ def notes(readings: Sequence[Reading]) -> Iterator[Finding]:
     """Yield what else was not read of fabrics that were looked at."""
     for reading in readings:
         for fault in reading.faults:
-            kind, place = view.kinds.NOT_JUDGED, fault.device or "names"
+            kind, place = kinds.NOT_JUDGED, fault.device or "names"
             if fault.device == _COUNTERS:
                 place = "counters"
-                kind = view.kinds.NOT_LOOKED if reading.counters is None else kind
-            yield view.kinds.observation(kind, place, found=fault.text)
+                kind = kinds.NOT_LOOKED if reading.counters is None else kind
+            yield kinds.observation(kind, place, found=fault.text)
 
 
 def counts(readings: Iterable[Reading]) -> dict[str, int]:
@@ -156,18 +157,18 @@ def read_live(folder: Path, adapters: Sequence[str]) -> list[Reading]:
     readings = []
     for number, adapter in enumerate(adapters, 1):
         into = folder / str(number)
-        command = ["sh", str(topology.SCRIPT), str(into), *topology.options(adapter)]
+        command = ["sh", str(outputs.SCRIPT), str(into), *outputs.options(adapter)]
         done = machine.run(command, _LIMIT)
         if done.fault and not into.is_dir():
             raise Fault(done.fault)
-        readings.append(topology.read(into))
+        readings.append(outputs.read(into))
     return readings
 
 
 def read_stored(folder: Path) -> list[Reading]:
     """Read a stored reading, or all in a folder: one for each adapter."""
     below = sorted(path.parent for path in folder.glob("*/begin")) if folder.is_dir() else []
-    return [topology.read(path) for path in below or [folder]]
+    return [outputs.read(path) for path in below or [folder]]
 
 
 def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Workspace) -> Seen:
@@ -180,12 +181,12 @@ def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Wor
     if not found:
         return Seen(readings)
     # What nodes of this name said elsewhere is nothing of a simulated fabric's.
-    known = {} if is_simulated(site.name) else view.errors.known_nodes(workspace.var)
-    joined, unfit = topology.join(topology.union(found), known, site.hosts.by_node or None)
-    path = view.accepted.path_of(workspace.reference, site.name)
-    accepted = view.accepted.read(path, view.AcceptedFabric)
+    known = {} if is_simulated(site.name) else stored.known_nodes(workspace.var)
+    joined, unfit = outputs.join(topology.union(found), known, site.hosts.by_node or None)
+    path = stored.path_of(workspace.reference, site.name)
+    accepted = stored.read(path, stored.AcceptedFabric)
     uncounted = any(each.counters is None for each in readings)
-    before = view.errors.read_state(view.errors.state_path(workspace.var, site.name))
+    before = stored.read_state(stored.state_path(workspace.var, site.name))
     errors = {end: it for each in readings for end, it in each.errors.items()}
     try:
         deviations, state = view.judge(
@@ -209,26 +210,26 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
     main, found = system["name"], False
     now = datetime.now(timezone.utc).isoformat(timespec="seconds")
     for name in (main, *(f"{main}-{partition['name']}" for partition in system["partitions"])):
-        state = view.errors.read_state(view.errors.state_path(workspace.var, name))
+        state = stored.read_state(stored.state_path(workspace.var, name))
         if (fabric := state.fabric) is not None:
             found = True
-            path = view.accepted.path_of(workspace.reference, name)
-            before = view.accepted.take_over(path, view.AcceptedFabric, fabric, now, reason)
+            path = stored.path_of(workspace.reference, name)
+            before = stored.take_over(path, stored.AcceptedFabric, fabric, now, reason)
             deviations, told = [], "for the first time"
             if before:
                 if before.fabric == fabric:
                     yield f"{name}: nothing has changed since it was {before.text_of_history}"
                     continue
-                deviations = view.changes.changes(before.fabric.topology, fabric.topology)
+                deviations = view.changes(before.fabric.topology, fabric.topology)
                 told = plural(len(deviations), "change")
-            when = view.errors.stamp(state.time)
+            when = stored.stamp(state.time)
             yield f"{name}: accepted as it was read at {when}, {told}: {path}"
             yield from (f"  {each.text}" for each in deviations)
-    if cables := view.errors.known_cables(workspace.var):
+    if cables := stored.known_cables(workspace.var):
         found = True
-        path = view.accepted.path_of(workspace.reference, main, view.neighbours.SUFFIX)
-        kind = view.neighbours.AcceptedCables
-        known = view.accepted.take_over(path, kind, cables, now, reason)
+        path = stored.path_of(workspace.reference, main, stored.SUFFIX)
+        kind = stored.AcceptedCables
+        known = stored.take_over(path, kind, cables, now, reason)
         told = "nothing has changed" if known and known.fabric == cables else f"accepted: {path}"
         count = plural(sum(map(len, cables.values())), "cable")
         yield f"{main}: {count} of Ethernet: {told}"
@@ -249,15 +250,15 @@ def accept_first(
     Fault.
     """
     for name, checksum in checksums.items():
-        path = view.accepted.path_of(workspace.reference, name)
-        last = view.errors.read_state(view.errors.state_path(workspace.var, name)).fabric
-        if known := view.accepted.read(path, view.AcceptedFabric):
+        path = stored.path_of(workspace.reference, name)
+        last = stored.read_state(stored.state_path(workspace.var, name)).fabric
+        if known := stored.read(path, stored.AcceptedFabric):
             told = f"stays as it was {known.text_of_history}; `acceptance fabric accept` changes it"
         elif refused:
             told = f"is not stored as accepted: {refused}"
-        elif last is None or view.accepted.checksum(last) != checksum:
+        elif last is None or stored.checksum(last) != checksum:
             told = "is not stored as accepted: it was read again since"
         else:
-            view.accepted.take_over(path, view.AcceptedFabric, last, when, reason)
+            stored.take_over(path, stored.AcceptedFabric, last, when, reason)
             told = f"is accepted: {path}"
         yield f"fabric {name} {told}"

@@ -1,5 +1,5 @@
 """Nodes and pairs of one run compared with each other: the culprit, and the way between two."""
 
-from acceptance.nodes import cables, culprits
+from acceptance.nodes import cables, culprit, culprits
 from acceptance.nodes.all_pairs import ALL_PAIRS, AllPairs, compared_pairs, finding_of
-from acceptance.nodes.culprits import FAILING
+from acceptance.nodes.culprit import FAILING, Culprit

@@ -11,8 +11,7 @@ from acceptance.core.pairs import INSIDE, UNITS, PairMatrix
 from acceptance.core.text import natural, number_text, plural, shortened
 from acceptance.core.words import direction
 from acceptance.nodes.cables import QUANTITY, Ways
-from acceptance.nodes.culprits import Culprit, Judgement, NodeValues
-from acceptance.nodes.culprits.model import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY
+from acceptance.nodes.culprit import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY, Culprit, NodeValues
 
 #: The benchmark of the cases that measure all pairs.
 ALL_PAIRS = "patterns.all-pairs"
@@ -47,7 +46,8 @@ class AllPairs(Struct, frozen=True):
         cls,
         matrix: PairMatrix,
         planned: int,
-        judgement: Judgement,
+        culprits: Sequence[Culprit],
+        values: Sequence[NodeValues],
         ways: Ways | None = None,
         unrouted: str = "",
     ) -> "AllPairs":
@@ -58,17 +58,17 @@ class AllPairs(Struct, frozen=True):
         shifts = [k for k in range(1, count) if measured[ranks, (ranks + k) % count].all()]
         return cls(
             matrix.nodes,
-            tuple(name for name, values in both_sorts.items() if np.isfinite(values).any()),
+            tuple(name for name, each in both_sorts.items() if np.isfinite(each).any()),
             tuple(shifts),
             int(measured.sum()),
             len(np.unique(matrix.rounds[measured])),
             planned,
             len({pair for again in matrix.again.values() for pair in again}),
-            tuple(judgement.culprits),
+            tuple(culprits),
             ways.number if ways else 0,
             ways.uncrossed(np.isfinite(matrix.values.get(QUANTITY, np.nan))) if ways else (),
             "; ".join(filter(None, (unrouted, ways.unlooked if ways else ""))),
-            tuple(judgement.nodes),
+            tuple(values),
         )
 
     @property

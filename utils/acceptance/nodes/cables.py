@@ -22,11 +22,9 @@ from numpy.typing import NDArray
 
 from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import plural, shortened
+from acceptance.fabric.routes import NONE, Routes
 from acceptance.fabric.topology import Topology
-from acceptance.fabric.topology.routes import NONE, Routes
-from acceptance.nodes.culprits.explanations import Explanation
-from acceptance.nodes.culprits.fit import Classes, Floats, log_loss
-from acceptance.nodes.culprits.model import (
+from acceptance.nodes.culprit import (
     CABLE,
     NODE,
     ONE_WAY,
@@ -36,6 +34,8 @@ from acceptance.nodes.culprits.model import (
     WAY,
     Culprit,
 )
+from acceptance.nodes.explanations import Explanation
+from acceptance.nodes.fit import Classes, Floats, log_loss
 
 #: One pair in so many is slow, or fast, for no reason that a link has: a burst of other traffic.
 STRAY = 100

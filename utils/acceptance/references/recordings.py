@@ -5,10 +5,10 @@ Their form is documented in `reference/README.md`. They are many, and read when 
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from acceptance.core.words import UNITS, is_measured
+from acceptance.core.words import SIMULATED, UNITS, is_measured
 from acceptance.references.records import Reference, read_parameters, write_parameters
 from acceptance.references.rows import Row, known, number, read_rows, refuse
 from acceptance.references.tolerances import RECORDED
@@ -16,6 +16,13 @@ from acceptance.references.tolerances import RECORDED
 #: `values` are `size=value` with semicolons, where the size may be empty.
 COLUMNS = ("where", "partition", "benchmark", "metric", "parameters", "unit", "values")
 _SIZE = "message_size"
+#: What of a provenance must be as it was when a result was recorded.
+_IDENTITY = (SIMULATED, "suite")
+
+
+def recorded_with(provenance: Mapping[str, str]) -> str:
+    """Return what a result hangs on, as a recording states it: `SimGrid 3.32, OSU 7.5`."""
+    return ", ".join(provenance[key] for key in _IDENTITY if provenance.get(key))
 
 
 def recording_of(folder: Path, system: str) -> Path:

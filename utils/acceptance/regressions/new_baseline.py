@@ -39,6 +39,7 @@ from acceptance.references import (
     RECORDED,
     Library,
     Reference,
+    recorded_with,
     recordings,
     tables,
     write_parameters,
@@ -54,7 +55,6 @@ from acceptance.regressions.history import (
     software_text,
 )
 from acceptance.regressions.progress import Progress, update
-from acceptance.simulation import recorded_with
 
 
 def refuse_faults(ledger: Ledger, sessions: Iterable[PastSession]) -> None:

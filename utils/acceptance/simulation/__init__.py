@@ -1,7 +1,7 @@
 """A fabric that SimGrid simulates: made of a partition's facts, to run the unmodified programs on.
 
 Never evidence of a real machine: a fluid model, without noise, contention of memory, or limits of
-message rates. `platform` has hosts, links and routes, `technology` the parameters of the model with
+message rates. `platform` has hosts, links, routes and the parameters of the model with
 their sources, `validity` what it cannot say and by what its results are judged. `systems` knows
 SimGrid's programs and derives a simulated system from a real one, `defects` are what can be wrong
 with it, and `readings` what its links, switches and cables show.
@@ -25,5 +25,4 @@ from acceptance.simulation.validity import (
     is_input,
     judged_as_published,
     judging,
-    recorded_with,
 )

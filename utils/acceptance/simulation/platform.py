@@ -1,6 +1,10 @@
 """The platform of a simulation: hosts, links and the ways between hosts, made of stated facts.
 
 What a simulated case finds in its folder: the platform, and the host of each rank.
+
+The parameters of the model are one set for each technology, each with its source. "assumed": no
+source is known, or it is of something else; results that hang on it say nothing of any machine.
+What a parameter was taken from is no test of the model.
 """
 
 from collections.abc import Collection, Iterator
@@ -10,10 +14,80 @@ from typing import Literal
 
 from msgspec import structs
 
+from acceptance.core.errors import Fault
 from acceptance.fabric import Facts, limits
 from acceptance.machine import Layout
 from acceptance.machine.placement import HOST_FILE, PLATFORM_FILE
-from acceptance.simulation.technology import Parameters, SimulationFault, parameters_of
+
+_RATES_OF_2009 = ("SDR", "DDR", "QDR")
+
+
+#: 256 bytes of payload with 20 around it (fabric/rates.py); 4 of flow control are assumed.
+_PAYLOAD = 256 / 280
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What the facts of a partition do not say.
+
+    Times are in us and one way, bandwidths in MB/s (10^6 bytes a second). `latency` is that of an
+    empty MPI message between two nodes; `switch` is added on the way through a tree, once for each
+    switch; `slow_slot` for each end in a slot of PCI Express 1.x. `slot_share` is what is left of
+    the encoded rate of a slot (the lanes after 8b/10b or 128b/130b), `mtu` in bytes that of links
+    whose facts state none. `memory` and `memory_latency` are those of messages inside a node.
+    """
+
+    latency: float
+    switch: float
+    mtu: int
+    slow_slot: float = 0.0  # assumed: part of the latency
+    slot_share: float = _PAYLOAD
+    memory: float = 5000.0  # assumed
+    memory_latency: float = 0.5  # assumed
+
+
+#: InfiniBand of 2003 to 2010.
+INFINIBAND = Parameters(
+    latency=1.06,  # koop2008, Section 5.1: 1.06 us, of 1 byte, QDR on PCIe 2.0
+    switch=0.2,  # assumed
+    mtu=2048,  # assumed: 4096 is the largest one of the specification
+    slow_slot=0.1,  # koop2008, Section 5.1: PCIe 2.0 takes some 0.2 us off; half an end: assumed
+    # koop2008: 1301 MB/s, DDR on PCIe 1.1 (Section 5.1), of 2 GB/s (Section 4); of PCIe 2.0 assumed
+    slot_share=0.65,
+)
+#: InfiniBand FDR and later, RoCE, Omni-Path, Slingshot.
+MODERN = Parameters(
+    latency=1.0,  # assumed; Lenovo Press LP1195: less than 0.6 us of ConnectX-6, without MPI
+    switch=0.13,  # assumed
+    mtu=4096,  # the largest one of InfiniBand (fabric/rates.py); of other technologies assumed
+    slow_slot=0.1,  # assumed: that of InfiniBand on PCIe 1.1
+    memory=10000.0,  # assumed
+    memory_latency=0.3,  # assumed
+)
+#: Ethernet of 10 Gb/s and more. MPI over iWARP in the source, not over TCP.
+ETHERNET = Parameters(
+    latency=8.23,  # kandadai2009, Table 5: 8.23 us over 10 Gb/s (iWARP); of faster ones assumed
+    switch=0.5,  # assumed
+    mtu=9000,  # assumed: jumbo frames
+)
+#: Ethernet up to 5 Gb/s: TCP, in frames of 1500 bytes.
+GIGABIT = Parameters(
+    latency=46.52,  # kandadai2009, Table 5: 46.52 us over 1 Gb/s; of faster ones assumed
+    switch=2.0,  # assumed
+    mtu=1500,  # IEEE 802.3: 1500 bytes in a frame
+)
+
+
+def parameters_of(facts: Facts) -> Parameters:
+    """Return the parameters of a fabric; raises Fault where there are none."""
+    if facts.technology == "infiniband":
+        return INFINIBAND if facts.rate in _RATES_OF_2009 else MODERN
+    if facts.technology in ("roce", "omni-path", "slingshot"):
+        return MODERN
+    if facts.technology == "ethernet":
+        return GIGABIT if facts.rate is not None and float(facts.rate) <= 5 else ETHERNET
+    raise Fault(f"{facts.technology}: no parameters are known to simulate it with")
+
 
 #: Hosts of a platform at most: each pair has a route in the file, 200 bytes each.
 MOST_HOSTS = 2048
@@ -80,19 +154,19 @@ class Platform:
         loopback: bool = False,
         parameters: Parameters | None = None,
     ) -> "Platform":
-        """Make a platform of a partition's facts; raises SimulationFault for what cannot be.
+        """Make a platform of a partition's facts; raises Fault for what cannot be.
 
         Of a link its rate is required; where nothing is stated of slots they bound nothing.
         """
         if facts is None:
-            raise SimulationFault('the partition states no "fabric" in its `extras`')
+            raise Fault('the partition states no "fabric" in its `extras`')
         if not 0 < nodes <= MOST_HOSTS:
-            raise SimulationFault(f"{nodes} nodes; a simulation has 1 to {MOST_HOSTS}")
+            raise Fault(f"{nodes} nodes; a simulation has 1 to {MOST_HOSTS}")
         model = parameters or parameters_of(facts)
         links = [*_of_hosts(facts, nodes, model, tree, loopback=loopback)]
         if tree is not None:
             if tree.leaf < 1 or tree.spines < 1 or nodes % tree.leaf:
-                raise SimulationFault(
+                raise Fault(
                     f"a fat tree of {nodes} nodes, {tree.leaf} a leaf, with {tree.spines} spines "
                     "cannot be routed: whole leaves and a spine are required"
                 )
@@ -105,11 +179,11 @@ class Platform:
         return cls(tuple(f"n{k}" for k in range(nodes)), tuple(links), tree, cores, loopback)
 
     def link(self, name: str) -> Link:
-        """Return a link; raises SimulationFault where there is none of this name."""
+        """Return a link; raises Fault where there is none of this name."""
         for link in self.links:
             if link.name == name:
                 return link
-        raise SimulationFault(f"the platform has no link {name!r}")
+        raise Fault(f"the platform has no link {name!r}")
 
     def route(self, sender: int, receiver: int) -> list[tuple[str, str]]:
         """Return the links from host to host (their numbers) with the direction: UP or DOWN."""
@@ -174,7 +248,7 @@ def _cable(facts: Facts, model: Parameters) -> float:
     bound = limits.link(structs.replace(facts, mtu=facts.mtu or model.mtu))
     if bound is None:
         needed = "rate and lanes" if facts.technology == "infiniband" else "rate"
-        raise SimulationFault(f"{facts.text}: its {needed} must be stated to be simulated")
+        raise Fault(f"{facts.text}: its {needed} must be stated to be simulated")
     return bound.value
 
 

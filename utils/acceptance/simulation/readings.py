@@ -3,9 +3,9 @@
 The link check reads it as it reads what the script tells of any node (`fabric/link_report.py`).
 
 Each program of infiniband-diags is a script that prints a text in the form of the real one;
-`fabric.sh` runs them, and `fabric/topology/` reads what they leave, as of any fabric. A host's GUID
-goes with its name, a port with its place. The version that is kept with the reading says that it is
-simulated.
+`fabric.sh` runs them, and `fabric/outputs.py` reads what they leave, as of any fabric. A host's
+GUID goes with its name, a port with its place. The version that is kept with the reading says that
+it is simulated.
 """
 
 import shlex
@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
-from acceptance.fabric import ERRORS, Facts, rates, topology
+from acceptance.core.errors import Fault
+from acceptance.fabric import ERRORS, Facts, outputs, rates
 from acceptance.fabric.topology import Device, End, Link, Topology
 from acceptance.simulation.defects import Injected
 from acceptance.simulation.platform import Platform, Tree
-from acceptance.simulation.technology import SimulationFault
 
 
 def write_node(folder: Path, name: str, stated: Facts, fault: Injected | None = None) -> str:
@@ -86,7 +86,7 @@ def _guid(number: int) -> str:
 
 
 def cabling(facts: Facts, platform: Platform, fault: Injected | None = None) -> Topology:
-    """Lay the cables of a platform; raises SimulationFault for facts without a rate.
+    """Lay the cables of a platform; raises Fault for facts without a rate.
 
     Hosts are in the order of their places, leaves before spines. Without a tree there is one leaf.
     """
@@ -123,7 +123,7 @@ def _tree_of(platform: Platform) -> Tree:
 def _link(one: End, other: End, facts: Facts) -> Link:
     rate = facts.port_rate
     if rate is None or not rate.word:
-        raise SimulationFault(f"{facts.text}: its rate must be stated to be simulated")
+        raise Fault(f"{facts.text}: its rate must be stated to be simulated")
     return Link((one, other), f"{rate.lanes}x", rate.word, "Active")
 
 
@@ -211,10 +211,10 @@ def write_fabric(
 ) -> str:
     """Write what a fabric shows; return the command that reads it into the folders it is given.
 
-    Raises SimulationFault for a fabric that is none of InfiniBand.
+    Raises Fault for a fabric that is none of InfiniBand.
     """
     if facts.technology != "infiniband":
-        raise SimulationFault(f"nobody sees all of a fabric of {facts.technology}")
+        raise Fault(f"nobody sees all of a fabric of {facts.technology}")
     fabric = cabling(facts, platform, fault)
     texts = {
         "ibnetdiscover": ibnetdiscover(fabric),
@@ -232,4 +232,4 @@ def write_fabric(
             f"exec cat {shlex.quote(str(output))}\n"
         )
         program.chmod(0o755)
-    return f'PATH={shlex.quote(str(folder))}:"$PATH" sh {shlex.quote(str(topology.SCRIPT))}'
+    return f'PATH={shlex.quote(str(folder))}:"$PATH" sh {shlex.quote(str(outputs.SCRIPT))}'

@@ -8,7 +8,7 @@ from acceptance import suites
 from acceptance.core.extras import PartitionExtras
 from acceptance.core.text import there_are
 from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit
-from acceptance.fabric.bandwidth_shares import METRICS, UNITS, factor
+from acceptance.fabric.plausibility import METRICS, UNITS, factor
 from acceptance.references import Library, Reference
 
 

@@ -15,8 +15,8 @@ from acceptance.core.groups import grouped
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS, TABLE
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import better, is_measured, split_metric
+from acceptance.fabric.kinds import BENCHMARK as VIEW
 from acceptance.fabric.link_check import STANDING
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, Metric, Session
 from acceptance.machine import slurm
 from acceptance.references import outside, source_of, write_parameters

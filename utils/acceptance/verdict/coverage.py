@@ -13,7 +13,7 @@ from acceptance.core.findings import Finding
 from acceptance.core.kinds import MINOR, OF_PAIRS
 from acceptance.core.text import shortened
 from acceptance.fabric import is_viewed, not_judged, not_viewed
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
+from acceptance.fabric.kinds import BENCHMARK as VIEW
 from acceptance.ledger import Case, node_of_case
 from acceptance.machine import (
     NONE_UP,

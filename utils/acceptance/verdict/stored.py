@@ -20,8 +20,8 @@ from acceptance.core.kinds import OF_FABRICS, OF_PAIRS
 from acceptance.core.paths import Workspace, named
 from acceptance.core.state_files import StoredFault
 from acceptance.core.text import one_line, plural, shortened
-from acceptance.fabric.view.kinds import BENCHMARK as VIEW
-from acceptance.fabric.view.kinds import said
+from acceptance.fabric.kinds import BENCHMARK as VIEW
+from acceptance.fabric.kinds import said
 from acceptance.verdict.model import ACCEPT, CaseResult, Status, Verdict
 from acceptance.verdict.nodes import PartitionNodes, short_names
 

@@ -12,7 +12,7 @@ from acceptance import suites
 from acceptance.core.groups import grouped
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import model_of
-from acceptance.fabric import Facts, bandwidth_shares, latency_floor, limit, plausibility
+from acceptance.fabric import Facts, latency_floor, limit, plausibility
 from acceptance.ledger import Case
 from acceptance.references import Library
 from acceptance.report import addresses
@@ -274,7 +274,7 @@ def published(
 def limits(sweeps: Sequence[Sweep], *, grouped: bool = False) -> tuple[list[Trace], str]:
     """Return the limits that facts of the fabric set to these curves, and what is said of them.
 
-    It is the share of a link's bandwidth that `fabric.bandwidth_shares` gives the benchmark, and
+    It is the share of a link's bandwidth that `fabric.plausibility` gives the benchmark, and
     the floor of a latency (`fabric.limits`), by which results are judged, too. `grouped`: in the
     colour of the partition.
     """
@@ -302,13 +302,13 @@ def _limit(sweep: Sweep, facts: Facts, group: str) -> Trace | None:
     """Return the limit of a sweep, its formula in each sample; None where there is none."""
     row, bound = suites.find(sweep.benchmark), limit(facts).least
     sizes = [size for size in sweep.sizes if size]
-    name, unit = f"limit of {sweep.place.partition}", bandwidth_shares.UNITS.get(sweep.unit)
+    name, unit = f"limit of {sweep.place.partition}", plausibility.UNITS.get(sweep.unit)
     if not sizes:
         return None
-    if sweep.stem in bandwidth_shares.METRICS and unit:
+    if sweep.stem in plausibility.METRICS and unit:
         nodes, np = (count_of(sweep.keys, key, 2) for key in ("nodes", "np"))
         mapping = sweep.keys.get("mapping", "block")
-        share = bandwidth_shares.factor(row, nodes, mapping, np // 2)
+        share = plausibility.factor(row, nodes, mapping, np // 2)
         if share is None or bound is None:
             return None
         values = [share * bound.value / unit] * len(sizes)

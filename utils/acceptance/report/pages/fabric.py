@@ -19,10 +19,10 @@ from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
 from acceptance.core.text import natural, plural
+from acceptance.fabric import kinds, stored, view
 from acceptance.fabric import topology as fabrics
-from acceptance.fabric import view
+from acceptance.fabric.summary import structure, switch_count
 from acceptance.fabric.topology import Link, Topology, level_name
-from acceptance.fabric.view import kinds
 from acceptance.report import addresses
 from acceptance.report.figures import Figure, colour, escaped
 from acceptance.report.plot_model import Axis, Page, Plot, Sample, Trace
@@ -43,7 +43,7 @@ class Reading:
     by: Ran
     name: str
     topology: Topology | None = None
-    accepted: view.AcceptedFabric | None = None
+    accepted: stored.AcceptedFabric | None = None
     since: Mapping[str, str] = field(default_factory=dict)
     read_at: str = ""
     faults: tuple[str, ...] = ()
@@ -78,30 +78,29 @@ def leaves(source: Source, system: str) -> dict[str, str]:
 
 def reading(source: Source, case: Ran) -> Reading:
     """Return what is kept of the fabric that a case has looked at."""
-    stored = case.case
     faults: list[str] = []
     var, reference = source.workspace.var, source.workspace.reference
-    told = stored.provenance.get("fabric_name")
-    names = [told] if told else [stored.system, f"{stored.system}-{stored.partition}"]
-    kept_files = {each: view.errors.state_path(var, each) for each in names}
+    told = case.case.provenance.get("fabric_name")
+    names = [told] if told else [case.case.system, f"{case.case.system}-{case.case.partition}"]
+    kept_files = {each: stored.state_path(var, each) for each in names}
     name = next((each for each, file in kept_files.items() if file.exists()), names[0])
     topology = accepted = None
-    state = view.State(0.0, None)
+    state = stored.State(0.0, None)
     try:
-        state = view.errors.read_state(kept_files[name])
+        state = stored.read_state(kept_files[name])
         if (kept := state.fabric) is not None:
             topology = kept.topology
-            known = stored.provenance.get("fabric_sha256")
-            if known and known != view.accepted.checksum(kept):
+            known = case.case.provenance.get("fabric_sha256")
+            if known and known != stored.checksum(kept):
                 faults.append("the drawing is of a later reading than the table: it was read again")
         else:
             faults.append(f"nothing of it is kept in {kept_files[name]}: there is no drawing")
-        path = view.accepted.path_of(reference, name)
-        accepted = view.accepted.read(path, view.AcceptedFabric)
+        path = stored.path_of(reference, name)
+        accepted = stored.read(path, stored.AcceptedFabric)
     except Fault as err:
         faults.append(str(err))
         source.note(err)
-    at = view.errors.stamp(state.time)[:16].replace("T", " ") + " UTC" if state.time else ""
+    at = stored.stamp(state.time)[:16].replace("T", " ") + " UTC" if state.time else ""
     return Reading(case, name, topology, accepted, state.since, at, tuple(faults))
 
 
@@ -174,7 +173,7 @@ def rows_of(seen: Iterable[Finding], since: Mapping[str, str]) -> list[Row]:
     for _, group in groupby(sorted(seen, key=rank), key=lambda each: (each.fails, each.kind)):
         alike = [*group]
         for place, each in enumerate(alike):
-            kind, first = view.kinds.kind_of(each), since.get(view.key_of(each), "")[:10]
+            kind, first = kinds.kind_of(each), since.get(view.key_of(each), "")[:10]
             rows.append(Row(len(rows) + 1, each, _TROUBLES.get(each.kind), first,
                             kind.remedy if kind else "", 0 if place else len(alike)))  # fmt: skip
     return rows
@@ -450,7 +449,7 @@ def _read(read: Reading, path: str) -> dict[str, Any]:
         "key_of": key_of,
         "level_name": fabrics.level_name,
         "switches": [guid for _, guids in drawn.levels for guid in guids],
-        "structure": [*view.structure_text(now), *fabrics.structure(now).notes(now)],
+        "structure": [*view.structure_text(now), *structure(now).notes(now)],
     }
 
 
@@ -459,7 +458,7 @@ def summary(read: Reading, failing: list[Row]) -> str:
     words = []
     if read.topology is not None:
         nodes = len(read.topology.hosts) or len(read.topology.devices) - len(read.topology.switches)
-        levels = fabrics.switch_count(read.topology)
+        levels = switch_count(read.topology)
         switches = [
             f"{count} {'switches of ' if word == 'no level' else ''}{_many(word, count)}"
             for word, count in reversed(levels.items())

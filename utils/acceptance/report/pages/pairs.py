@@ -13,8 +13,8 @@ from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import natural, plural, read_bounded, shortened
 from acceptance.core.words import direction
 from acceptance.ledger import Case
-from acceptance.nodes import ALL_PAIRS, AllPairs
-from acceptance.nodes.culprits import Culprit, model
+from acceptance.nodes import ALL_PAIRS, AllPairs, Culprit
+from acceptance.nodes import culprit as model
 from acceptance.report import addresses
 from acceptance.report.figures import WARN, Figure, by_row, escaped
 from acceptance.report.pages.fabric import leaves

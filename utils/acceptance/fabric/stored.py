@@ -3,13 +3,24 @@
 That of a simulated system is in `reference/simulated/`. `reference/README.md` says what each key
 means, and has an example.
 
-Leaves with fewer uplinks than their siblings, and what hangs on one cable, are found here, too.
+The cables of Ethernet are in `<system>.lldp`; there a cable is a node and its interface, a switch
+and its port::
+
+    {"accepted": {"2026-11-22T18:00:00+00:00": "all is well"},
+     "fabric": {"node0001": {"eth1": ["leaf01", "swp7"]}}}
+
+Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
+the last reading (s since the epoch), counters above 0 by port, of each deviation since when it
+has been seen (ISO 8601), and the fabric itself, which `acceptance fabric accept` takes over.
+`nodes/<node>.json`: the GUIDs of a node's adapters and the other ends of its cables of Ethernet, as
+the link check found them.
 """
 
 import hashlib
 import re
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, suppress
+from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Generic, TypeVar
@@ -19,12 +30,13 @@ from msgspec import Meta, Struct
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
-from acceptance.core.findings import Finding
 from acceptance.core.paths import INSTALLED, ROOT
-from acceptance.core.text import one_line, plural
+from acceptance.core.text import one_line
 from acceptance.core.words import is_simulated
-from acceptance.fabric.topology import Device, End, Link, Topology, parts, structure, summary
-from acceptance.fabric.view import kinds
+from acceptance.fabric.counters import HIGHEST
+from acceptance.fabric.node import NodeLinks
+from acceptance.fabric.outputs import Counters
+from acceptance.fabric.topology import Device, End, Link, Topology
 
 _Guid = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}$")]
 _Name = Annotated[str, Meta(pattern=r"^\S")]
@@ -149,36 +161,110 @@ def take_over(
     return old
 
 
-def uplinks(
-    topology: Topology, accepted: AcceptedFabric | None, changed: Iterable[Finding]
-) -> list[Finding]:
-    """Return the leaves with fewer uplinks than their siblings, unless it is known why.
+#: How long packets waited for room, in ticks: congestion, no error.
+WAITED = "PortXmitWait"
+#: The counters that are kept for the next reading.
+COUNTERS = (*HIGHEST, WAITED)
+#: The counters of each port, which is a text; one that is missing is 0.
+KeptCounters = dict[str, dict[str, int]]
+#: Interface of Ethernet -> name and port of the switch at the other end of its cable.
+Cables = dict[str, tuple[str, str]]
 
-    Known are leaves that were accepted so, and those at which a change was found: `changed`.
+
+#: What the name of their file ends with.
+SUFFIX = ".lldp"
+#: Cables as they were accepted: of each node interface -> its cable.
+AcceptedCables = Accepted[dict[str, Cables]]
+
+
+def kept_of(counters: Counters) -> KeptCounters:
+    """Return what is kept of counters: those that are judged, above 0."""
+    judged = (
+        (end, {name: values[name] for name in COUNTERS if values.get(name)})
+        for end, values in sorted(counters.items())
+    )
+    return {str(end): values for end, values in judged if values}
+
+
+_FOLDER, _NODES = "fabric", "nodes"
+#: Seconds to wait for another process that reads the same fabric.
+_PATIENCE = 60.0
+
+
+class State(Struct, forbid_unknown_fields=True):
+    """The last reading: `time` is 0, and `counters` and `fabric` None, where there was none."""
+
+    time: float
+    counters: KeptCounters | None
+    since: dict[str, str] = {}
+    fabric: Kept | None = None
+
+    def hours(self, now: float) -> float:
+        """Return how long ago the last reading was; a clock that was set back counts as nothing."""
+        return max(0.0, now - self.time) / 3600
+
+
+def state_path(var: Path, name: str) -> Path:
+    """Return the file with the last reading of a fabric."""
+    return var / _FOLDER / f"{name}.json"
+
+
+def state_locked(var: Path, name: str) -> AbstractContextManager[None]:
+    """Let no other process read the same fabric meanwhile; raises StoredFault."""
+    return state_files.locked(var / _FOLDER / f"{name}.lock", _PATIENCE)
+
+
+def read_state(path: Path) -> State:
+    """Return what is kept; raises Fault for a file that is no such state."""
+    try:
+        return state_files.read(path, State) or State(0.0, None)
+    except ValueError as err:
+        remedy = "take it away: the next reading is a first one then"
+        raise Fault(f"no state of a fabric ({err}); {remedy}", where=str(path)) from None
+
+
+def stamp(time: float) -> str:
+    """Return s since the epoch as ISO 8601."""
+    return datetime.fromtimestamp(time, timezone.utc).isoformat(timespec="seconds")
+
+
+class _Node(Struct, forbid_unknown_fields=True):
+    """What is kept of a node: adapter -> GUID, and where its cables lead; None: nobody told."""
+
+    guids: dict[str, str]
+    cables: Cables | None = None
+
+
+def remember_node(var: Path, node: NodeLinks) -> None:
+    """Keep the GUIDs of a node's InfiniBand adapters, which join it with the fabric, and cables.
+
+    What a reading does not tell stays as it was. Raises StoredFault.
     """
-    leaves = structure(accepted.fabric.topology).leaves if accepted else ()
-    then = {leaf.guid: leaf for leaf in leaves}
-    places = " ".join(each.device for each in changed if each.fails)
-    found = []
-    for leaf in structure(topology).fewer:
-        name = topology.device_name(leaf.guid)
-        before = then.get(leaf.guid)
-        if f"{name}[" in places or (before and before.uplinks == leaf.uplinks):
-            continue
-        expected = f"{leaf.siblings}, as most leaves of its kind have"
-        found.append(
-            kinds.observation(kinds.UPLINKS, name, plural(leaf.uplinks, "uplink"), expected)
-        )
-    return found
+    path, before = var / _FOLDER / _NODES / f"{node.name}.json", _Node({})
+    with suppress(ValueError):
+        before = state_files.read(path, _Node) or before
+    guids = {name: guid for name, guid in node.guids.items() if guid}
+    cables = before.cables
+    if node.neighbours is not None:
+        cables = {interface: first for interface, (first, *_) in node.neighbours.items()}
+    if (kept := _Node(guids or before.guids, cables)) != before:
+        state_files.write(path, kept)
 
 
-def single_points(topology: Topology) -> list[Finding]:
-    """Return what a person should know of the build: what hangs on one switch, or one cable."""
-    notes = structure(topology).notes(topology)
-    return [kinds.observation(kinds.SINGLE, "structure", what=f"{number}", found=text)
-            for number, text in enumerate(notes, 1)]  # fmt: skip
+def _kept_nodes(var: Path) -> Iterator[tuple[str, _Node]]:
+    for path in sorted((var / _FOLDER / _NODES).glob("*.json")):
+        try:
+            yield path.stem, state_files.read(path, _Node)
+        except ValueError as err:
+            text = f"no GUIDs and cables of a node ({err}); take it away"
+            raise Fault(text, where=str(path)) from None
 
 
-def structure_text(topology: Topology) -> list[str]:
-    """Return what each of the fabrics can carry, as far as it is defined."""
-    return [text for fabric in parts(topology) for text in summary.carries(fabric)]
+def known_nodes(var: Path) -> dict[str, dict[str, str]]:
+    """Return the nodes whose GUIDs are kept, of each adapter -> GUID; raises Fault."""
+    return {name: kept.guids for name, kept in _kept_nodes(var) if kept.guids}
+
+
+def known_cables(var: Path) -> dict[str, Cables]:
+    """Return node -> its cables of Ethernet as they were seen last; raises Fault."""
+    return {name: kept.cables for name, kept in _kept_nodes(var) if kept.cables}

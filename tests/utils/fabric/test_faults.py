@@ -4,9 +4,9 @@ import itertools
 
 import pytest
 
-from acceptance.fabric import view
+from acceptance.fabric import kinds, stored
 from tests import ibsim
-from tests.utils.fabric.view import faults as those
+from tests.utils.fabric import faults as those
 
 FAULTS = those.faults(those.small())
 LARGE = those.faults(those.large())
@@ -23,13 +23,13 @@ def run(tree, console, folder):
 def healthy(tmp_path_factory):
     """What was accepted, and the state after ten readings, of which none shows a fault."""
     with ibsim.Fabric(those.small().net) as fabric:
-        state, known = view.State(0.0, None), None
+        state, known = stored.State(0.0, None), None
         for number in range(10):
             found, errors = those.look(fabric, tmp_path_factory.mktemp("r") / "reading")
             known = known or those.accepted(found)
             seen, state = those.judged(found, errors, known, state, now=1e9 + number)
             assert those.named(seen) == []
-            assert [each.kind for each in seen] == [view.kinds.NOT_JUDGED] * (number == 0)
+            assert [each.kind for each in seen] == [kinds.NOT_JUDGED] * (number == 0)
     return known, state
 
 
@@ -46,7 +46,7 @@ def test_two_faults_among_1024_nodes_are_named(tmp_path, names):
     first, none = those.made(those.large())
     both = [LARGE[name] for name in names]
     found, errors = run(*those.spoilt(those.large, both), tmp_path / "reading")
-    state = view.State(1e9, none)
+    state = stored.State(1e9, none)
     seen, _ = those.judged(found, errors, those.accepted(first), state, now=1e9 + HOUR)
     assert those.named(seen) == those.expected(both)
 
@@ -56,11 +56,11 @@ def test_any_two_faults_at_once_are_named():
     for names in itertools.combinations(FAULTS, 2):
         both = [FAULTS[name] for name in names]
         found, errors = those.made(*those.spoilt(those.small, both))
-        state = view.State(1e9, none)
+        state = stored.State(1e9, none)
         seen, _ = those.judged(found, errors, those.accepted(known), state, now=1e9 + HOUR)
         assert those.named(seen) == those.expected(both), names
 
 
 def test_what_is_made_is_what_the_programs_say(healthy):
     found, _ = those.made(those.small())
-    assert view.accepted.Kept.of(found) == view.accepted.Kept.of(healthy[0].fabric.topology)
+    assert stored.Kept.of(found) == stored.Kept.of(healthy[0].fabric.topology)

@@ -14,17 +14,33 @@ explains count nowhere: they would make those of chance beside them certain.
 """
 
 import math
+import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations, permutations
 
 import numpy as np
 from msgspec.structs import replace
 
-from acceptance.core.pairs import UNITS, Pair, PairMatrix
+from acceptance.core.pairs import ALL_UNITS, INSIDE, UNITS, Pair, PairMatrix
 from acceptance.core.text import plural
-from acceptance.nodes.culprits.explanations import (
+from acceptance.nodes.culprit import (
+    FAILED,
+    GROUP,
+    NODE,
+    NOT_JUDGED,
+    ONE_WAY,
+    RECEIVES,
+    SENDS,
+    UNSTEADY,
+    UPLINK,
+    WAY,
+    WITHIN,
+    Culprit,
+    NodeValues,
+    value_of,
+)
+from acceptance.nodes.explanations import (
     Explanation,
     Measurement,
     places,
@@ -34,8 +50,7 @@ from acceptance.nodes.culprits.explanations import (
     slower_kind,
     two_parts,
 )
-from acceptance.nodes.culprits.few import slow_inside, slow_of_three, two_nodes
-from acceptance.nodes.culprits.fit import (
+from acceptance.nodes.fit import (
     BOTH_FROM,
     CONFIRMED_FROM,
     EMPIRICAL_FROM,
@@ -48,34 +63,25 @@ from acceptance.nodes.culprits.fit import (
     NAMED_FAILED,
     NOISIEST,
     NOISIEST_OF_THREE,
+    PRIOR_NOISE,
+    PRIOR_WORTH,
     ROUNDS_FROM,
     SLOW_FROM,
     SMALLEST,
+    SMALLEST_INSIDE,
     SMALLEST_OF_NODE,
     Bools,
     Classes,
     Fit,
     Floats,
     Ints,
+    better_quarter,
+    beyond_chance,
     count_both_ways,
     distances,
     fit,
     log_loss,
     spread,
-)
-from acceptance.nodes.culprits.model import (
-    FAILED,
-    GROUP,
-    NODE,
-    NOT_JUDGED,
-    RECEIVES,
-    SENDS,
-    UNSTEADY,
-    UPLINK,
-    WAY,
-    Culprit,
-    NodeValues,
-    value_of,
 )
 
 #: Quantities that suffer from the same faults: what is found in several is told of the first.
@@ -174,29 +180,24 @@ def _not_judged(
         yield Culprit(NOT_JUDGED, names, (), quantity, UNITS[quantity], why=why)
 
 
-@dataclass(frozen=True)
-class Judgement:
-    """The culprits of a matrix, what could not be judged among them, and values of each node."""
-
-    culprits: list[Culprit]
-    nodes: list[NodeValues]
-
-
 def find(matrix: PairMatrix, *, hops: Ints | None = None) -> list[Culprit]:
     """Return the culprits that `judge` finds."""
-    return judge(matrix, hops=hops).culprits
+    return judge(matrix, hops=hops)[0]
 
 
-def judge(matrix: PairMatrix, *, hops: Ints | None = None) -> Judgement:
+def judge(
+    matrix: PairMatrix, *, hops: Ints | None = None
+) -> tuple[list[Culprit], list[NodeValues]]:
     """Judge nodes, paths and uplinks by what was measured: what is slow or failed, and of which.
 
+    Returned are the culprits, what could not be judged among them, and values of each node.
     `hops`: (N, N), links between two nodes; without them latencies are asked for the distances.
     """
     inside, values = slow_inside(matrix)
     found = [*_failed_pairs(matrix), *inside]
     count = len(matrix.nodes)
     if count == PAIR:
-        return Judgement([*found, two_nodes(matrix)], [*_of_few(matrix), *values])
+        return [*found, two_nodes(matrix)], [*_of_few(matrix), *values]
     of_nodes: list[NodeValues] = []
     for family in FAMILIES:
         present = [quantity for quantity in family if quantity in matrix.values]
@@ -217,7 +218,7 @@ def judge(matrix: PairMatrix, *, hops: Ints | None = None) -> Judgement:
     if matrix.not_again and (not repeated or any(each.fails and not each.again for each in found)):
         why = f"{plural(matrix.not_again, 'suspicious pair')} not measured again: no time was left"
         found.append(Culprit(NOT_JUDGED, why=why))
-    return Judgement(found, [*(of_nodes or _of_few(matrix)), *values])
+    return found, [*(of_nodes or _of_few(matrix)), *values]
 
 
 def _of_few(matrix: PairMatrix) -> list[NodeValues]:
@@ -447,3 +448,123 @@ class _Search:
             again=None if repeated is None else value_of(repeated, self.unit),
             why=behind.only,
         )
+
+
+def slow_inside(matrix: PairMatrix) -> tuple[list[Culprit], list[NodeValues]]:
+    """Return the nodes that are slow inside, each once for what the same faults slow, and values.
+
+    No node disturbs another one there, and each has a value of its own: so of two the slower one is
+    known, though not whether the other one is as it should be.
+    """
+    found = []
+    for node, why in sorted(matrix.inside.failed.items()):
+        names, why = (matrix.nodes[node],), f"inside of the node: {why}"
+        found.append(Culprit(FAILED, names, (), INSIDE["latency"], pairs=1, of=1, why=why))
+    values = []
+    for family in ((INSIDE["bandwidth"], INSIDE["both"]), (INSIDE["latency"],)):
+        named: set[str] = set()
+        for quantity in family:
+            of_nodes = matrix.inside.values.get(quantity)
+            if of_nodes is None or not np.isfinite(of_nodes).any():
+                continue
+            unit = ALL_UNITS[quantity]
+            logs = log_loss(of_nodes, unit)
+            middle = _middle(logs, SMALLEST_INSIDE[unit])
+            values.append(NodeValues.of(quantity, value_of(middle, unit), of_nodes))
+            for kind, nodes in _slow(logs - middle, SMALLEST_INSIDE[unit]):
+                if not named.issuperset(np.array(matrix.nodes)[nodes]):
+                    found.append(_culprit(matrix, quantity, middle, kind, nodes))
+                    named |= {*found[-1].nodes}
+    return found, values
+
+
+def _middle(logs: Floats, smallest: float) -> float:
+    """Return the median; where the nodes are two groups, that of the better one."""
+    known = np.sort(logs[np.isfinite(logs)])
+    anchor = better_quarter(known)
+    if known[known.size // 2] - anchor > smallest:
+        known = known[known - anchor <= smallest]
+    return float(np.median(known))
+
+
+def _slow(loss: Floats, smallest: float) -> list[tuple[str, Ints]]:
+    """Return the nodes that are worse than good ones are among each other: half of all as one."""
+    good = loss[loss <= smallest]
+    noise = _noise(spread(good) ** 2 * good.size, good.size)
+    wide = beyond_chance(loss.size, good.size + PRIOR_WORTH) * noise
+    slow = np.flatnonzero(loss > max(smallest, wide))
+    if slow.size and 2 * slow.size >= np.isfinite(loss).sum():
+        return [(GROUP, slow)]
+    return [(WITHIN, slow[slow == node]) for node in slow]
+
+
+def _culprit(matrix: PairMatrix, quantity: str, middle: float, kind: str, nodes: Ints) -> Culprit:
+    unit, again = ALL_UNITS[quantity], matrix.inside.again.get(quantity, {})
+    names = tuple(matrix.nodes[node] for node in nodes)
+    level = float(np.median(log_loss(matrix.inside.values[quantity][nodes], unit)))
+    repeated = [again[node] for node in nodes.tolist() if node in again]
+    alone = float(np.median(log_loss(np.array(repeated), unit))) - middle if repeated else None
+    loss = level - middle
+    if alone is not None and alone < max(SMALLEST_INSIDE[unit] / 2, CONFIRMED_FROM * loss):
+        kind = UNSTEADY
+    return Culprit(
+        kind, names, (), quantity, unit, value_of(level, unit), value_of(middle, unit),
+        value_of(loss, unit), len(names), len(names),
+        None if alone is None else value_of(alone, unit),
+    )  # fmt: skip
+
+
+def _noise(squares: float, number: int, lost: int = 1) -> float:
+    """Return the standard deviation behind so many squares, of which `lost` are fitted."""
+    of = max(number - lost, 1) + PRIOR_WORTH
+    return float(np.sqrt((squares + PRIOR_WORTH * PRIOR_NOISE**2) / of))
+
+
+def _shapes() -> Iterator[Explanation]:
+    """Yield what can be slow among three nodes such that another pair is not."""
+    for one in range(3):
+        yield from (Explanation(kind, (one,)) for kind in (NODE, SENDS, RECEIVES))
+    for one, other in permutations(range(3), 2):
+        yield Explanation(ONE_WAY, (one,), (other,))
+    for one, other in combinations(range(3), 2):
+        yield Explanation(WAY, (one,), (other,))
+
+
+def slow_of_three(logs: Sequence[Floats], quantity: str) -> Explanation | None:
+    """Return what explains the slow pairs of three nodes, by quantities with the same faults.
+
+    The one of all shapes whose slow pairs are farthest from the others, if that is farther than the
+    pairs within each part are from each other, in each quantity, and all slow ones are worse than
+    all others. None: nothing explains them, or there is nothing to explain.
+    """
+    mean = np.mean([each - np.nanmedian(each) for each in logs], axis=0)
+    has = ~np.eye(3, dtype=bool)
+    if not np.isfinite(mean[has]).all():
+        return None
+    best: tuple[float, Explanation | None] = (0.0, None)
+    shapes = [*_shapes()]
+    for shape in shapes:
+        slow = shape.pairs(3)
+        bad, good = mean[slow], mean[has & ~slow]
+        effect = float(np.median(bad) - np.median(good))
+        # In each quantity most of its pairs are slow: of a mean two moments may make a node.
+        better_half = (np.sort(each[slow])[(bad.size - 1) // 2] for each in logs)
+        others = (np.median(each[has & ~slow]) for each in logs)
+        least = min(map(operator.sub, better_half, others))
+        squares = float(((bad - bad.mean()) ** 2).sum() + ((good - good.mean()) ** 2).sum())
+        noise = _noise(squares, 6, 2) * np.sqrt(1 / bad.size + 1 / good.size)
+        apart = float(bad.min() - good.max())
+        wide = beyond_chance(len(shapes), 4 + PRIOR_WORTH) * noise
+        is_slow = least >= SMALLEST[quantity] and effect >= wide and apart > SLOW_FROM * effect
+        if is_slow and apart > best[0]:
+            best = apart, shape
+    return best[1]
+
+
+def two_nodes(matrix: PairMatrix) -> Culprit:
+    """Return that nobody can judge the one pair of two nodes, and what can."""
+    why = (
+        "two nodes are one pair: only a reference, the fabric's limit or their past can tell that "
+        "they are slow with each other, and nothing tells which of them it is"
+    )
+    return Culprit(NOT_JUDGED, matrix.nodes, why=why)

@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
-from acceptance.fabric import view
+from acceptance.fabric import stored
 from tests.places import ROOT
-from tests.utils.fabric.view import faults as those
+from tests.utils.fabric import faults as those
 
-KIND = view.AcceptedFabric
+KIND = stored.AcceptedFabric
 LEAF, NODE = "0x248a070300a00000", "0x98039b0300500000"
 LINK = f"{LEAF}[1] {NODE}[1]"
 FABRIC = {
@@ -28,20 +28,18 @@ FILE = {"accepted": {"2026-11-22T18:00:00+00:00": "a test"}, "fabric": FABRIC}
 
 def test_what_was_written_is_read_back(tmp_path):
     found, _ = those.made(those.small())
-    path = view.accepted.path_of(tmp_path, "made")
-    kept = view.accepted.Kept.of(found)
-    assert view.accepted.take_over(path, KIND, kept, "2026-11-22T18:00:00+00:00", "a\ntest") is None
-    known = view.accepted.read(path, KIND)
+    path = stored.path_of(tmp_path, "made")
+    kept = stored.Kept.of(found)
+    assert stored.take_over(path, KIND, kept, "2026-11-22T18:00:00+00:00", "a\ntest") is None
+    known = stored.read(path, KIND)
     assert known.text_of_history == "accepted 2026-11-22 (a test)"
-    assert view.accepted.Kept.of(known.fabric.topology) == kept
+    assert stored.Kept.of(known.fabric.topology) == kept
     # What is read again and written again is the same text: a change is one of few lines in git.
     text = path.read_text()
-    state_files.write(path, replace(known, fabric=view.accepted.Kept.of(known.fabric.topology)))
+    state_files.write(path, replace(known, fabric=stored.Kept.of(known.fabric.topology)))
     assert path.read_text() == text
-    assert view.accepted.checksum(kept) == view.accepted.checksum(
-        view.accepted.Kept.of(known.fabric.topology)
-    )
-    assert view.accepted.read(tmp_path / "none", KIND) is None
+    assert stored.checksum(kept) == stored.checksum(stored.Kept.of(known.fabric.topology))
+    assert stored.read(tmp_path / "none", KIND) is None
 
 
 def fabric(**changes):
@@ -71,7 +69,7 @@ def test_another_text_is_refused_with_its_file(tmp_path, text, why):
     path = tmp_path / "made.fabric"
     path.write_text(text)
     with pytest.raises(ParseError, match=re.escape(why)) as caught:
-        view.accepted.read(path, KIND)
+        stored.read(path, KIND)
     assert caught.value.where == str(path)
 
 
@@ -79,17 +77,17 @@ def test_another_text_is_refused_with_its_file(tmp_path, text, why):
 def test_a_state_that_is_none_is_refused(tmp_path, text):
     (tmp_path / "made.json").write_text(text)
     with pytest.raises(Fault, match="no state of a fabric"):
-        view.errors.read_state(tmp_path / "made.json")
+        stored.read_state(tmp_path / "made.json")
 
 
 def test_a_link_of_which_nothing_is_known_is_kept_and_read_back(tmp_path):
     tree = those.small()
     tree.train(("node0001", 1), "?????")
-    kept = view.accepted.Kept.of(those.made(tree)[0])
+    kept = stored.Kept.of(those.made(tree)[0])
     assert sum(each.startswith("?? ???") for each in kept.links.values()) == 1
-    path = view.errors.state_path(tmp_path, "made")
-    state_files.write(path, view.State(1e9, None, fabric=kept))
-    assert view.errors.read_state(path).fabric == kept
+    path = stored.state_path(tmp_path, "made")
+    state_files.write(path, stored.State(1e9, None, fabric=kept))
+    assert stored.read_state(path).fabric == kept
 
 
 def test_the_example_of_the_readme_is_read(tmp_path):
@@ -97,8 +95,8 @@ def test_the_example_of_the_readme_is_read(tmp_path):
     block = text.partition('    {\n     "accepted"')[2].partition("\n\n")[0]
     path = tmp_path / "made.fabric"
     path.write_text(textwrap.dedent(f'    {{\n     "accepted"{block}\n'))
-    known = view.accepted.read(path, KIND)
+    known = stored.read(path, KIND)
     assert len(known.accepted) == 2
     assert known.fabric.topology.device_name(LEAF) == "leaf01"
-    assert known.fabric == msgspec.convert(FABRIC, view.accepted.Kept)
-    assert view.accepted.Kept.of(known.fabric.topology) == known.fabric
+    assert known.fabric == msgspec.convert(FABRIC, stored.Kept)
+    assert stored.Kept.of(known.fabric.topology) == known.fabric

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from acceptance.fabric import topology
-from acceptance.fabric.topology import End, outputs
+from acceptance.fabric import outputs
+from acceptance.fabric.topology import End
 from tests.ibsim import Fabric, fat_tree
 
 
@@ -14,7 +14,7 @@ from tests.ibsim import Fabric, fat_tree
 def healthy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("healthy") / "reading"
     with Fabric(fat_tree(8, 2, 2).net) as fabric:
-        fabric.run("sh", topology.SCRIPT, folder)
+        fabric.run("sh", outputs.SCRIPT, folder)
     return folder
 
 
@@ -30,7 +30,7 @@ def spoilt(healthy, tmp_path):
                 path.unlink()
             else:
                 path.write_text(change(path.read_text()) if callable(change) else change)
-        return topology.read(folder)
+        return outputs.read(folder)
 
     return spoil
 
@@ -123,12 +123,12 @@ def test_routes_are_read_when_they_are_asked_for_and_may_be_compressed(spoilt):
     with gzip.open(f"{path}.gz", "wt") as file:
         file.write(text)
     path.unlink()
-    reading = topology.read(reading.folder)
+    reading = outputs.read(reading.folder)
     assert not reading.faults
     assert reading.routes == text
     assert text.count("Unicast lids") == 4
     (reading.folder / "dump_lfts.status").write_text("late\n")
-    assert topology.read(reading.folder).routes == ""
+    assert outputs.read(reading.folder).routes == ""
 
 
 def test_half_an_output_that_ends_with_a_line(spoilt):
@@ -187,7 +187,7 @@ def test_an_adapter_inside_of_a_switch_is_no_host():
     tree = fat_tree(8, 2, 1)
     tree.add("node9", 0x248A070300E00000, 1, "Mellanox Technologies Aggregation Node")
     tree.plug(("node9", 1), ("spine01", 4), "4xHDR")
-    seen = outputs.parse_netdiscover(tree.net + "\n").topology
+    seen = outputs.parse_netdiscover(tree.net + "\n")[0]
     assert len(seen.devices) == 11
     assert len(seen.links) == 10
     assert seen.level(tree.guid("spine01")) == 2
@@ -221,5 +221,5 @@ def test_ports_of_a_chassis_and_a_port_without_its_other_end():
     text = LINE.format(port=5, what="4X  53.125 Gbps Active/  LinkUp").replace("[  ]", "[12]")
     other = text[: text.index("==>")].replace(" 5[12]", " 6[12]")
     text += other + '==>      "Port not available"\n'
-    states = [state.state for state in outputs.parse_linkinfo(text).values()]
+    states = [state for state, _ in outputs.parse_linkinfo(text).values()]
     assert states == ["Active", "Active"]

@@ -1,33 +1,20 @@
 """What the counters of a fabric's ports did since the last reading: which errors rise, and where.
 
 Nothing is reset here. Counters stop at their highest value; whoever has the right resets them.
-
-Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
-the last reading (s since the epoch), counters above 0 by port, of each deviation since when it
-has been seen (ISO 8601), and the fabric itself, which `acceptance fabric accept` takes over.
-`nodes/<node>.json`: the GUIDs of a node's adapters and the other ends of its cables of Ethernet, as
-the link check found them.
 """
 
 import math
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
-from pathlib import Path
 
-from msgspec import Struct
-
-from acceptance.core import state_files
-from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
 from acceptance.core.text import plural, shortened
+from acceptance.fabric import kinds
 from acceptance.fabric.counters import HIGHEST
-from acceptance.fabric.node import NodeLinks
+from acceptance.fabric.kinds import of_link
+from acceptance.fabric.outputs import Counters
+from acceptance.fabric.stored import WAITED, KeptCounters, kept_of
 from acceptance.fabric.topology import End, Link, Topology
-from acceptance.fabric.view import kinds
-from acceptance.fabric.view.accepted import Kept
-from acceptance.fabric.view.kinds import of_link
 
 #: The bit errors per bit that the InfiniBand Architecture Specification (volume 2) allows a link.
 BIT_ERROR_RATE = 1e-12
@@ -44,18 +31,8 @@ _LIMITS = {
     "ExcessiveBufferOverrunErrors": (0, 0),
     "PortXmitDiscards": (100, 100),
 }
-#: How long packets waited for room, in ticks: congestion, no error.
-WAITED = "PortXmitWait"
-#: The counters that are kept for the next reading.
-COUNTERS = (*HIGHEST, WAITED)
 #: Ports that are named one by one, of those whose counters only stand.
 _SHOWN = 10
-
-#: The counters of each port; one that is missing is 0. As they are kept the ports are texts.
-Counters = Mapping[End, Mapping[str, int]]
-KeptCounters = dict[str, dict[str, int]]
-#: Interface of Ethernet -> name and port of the switch at the other end of its cable.
-Cables = dict[str, tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -102,15 +79,6 @@ def limit(name: str, link: Link, hours: float, *, of_host: bool) -> tuple[float,
     mean = hourly * hours
     most = max(float(_FEW), mean + 3 * math.sqrt(mean))
     return most, f"at most {hourly:.0f} an hour (a bit error rate of {BIT_ERROR_RATE:g})"
-
-
-def kept_of(counters: Counters) -> KeptCounters:
-    """Return what is kept of counters: those that are judged, above 0."""
-    judged = (
-        (end, {name: values[name] for name in COUNTERS if values.get(name)})
-        for end, values in sorted(counters.items())
-    )
-    return {str(end): values for end, values in judged if values}
 
 
 def errors(
@@ -169,87 +137,3 @@ def _standing(topology: Topology, ports: list[tuple[End, list[_Growth]]]) -> Ite
             found=f"{plural(len(rest), 'port')} more stand above 0: {rest[0]} to {rest[-1]} "
             "(in the kept files)",
         )  # fmt: skip
-
-
-_FOLDER, _NODES = "fabric", "nodes"
-#: Seconds to wait for another process that reads the same fabric.
-_PATIENCE = 60.0
-
-
-class State(Struct, forbid_unknown_fields=True):
-    """The last reading: `time` is 0, and `counters` and `fabric` None, where there was none."""
-
-    time: float
-    counters: KeptCounters | None
-    since: dict[str, str] = {}
-    fabric: Kept | None = None
-
-    def hours(self, now: float) -> float:
-        """Return how long ago the last reading was; a clock that was set back counts as nothing."""
-        return max(0.0, now - self.time) / 3600
-
-
-def state_path(var: Path, name: str) -> Path:
-    """Return the file with the last reading of a fabric."""
-    return var / _FOLDER / f"{name}.json"
-
-
-def state_locked(var: Path, name: str) -> AbstractContextManager[None]:
-    """Let no other process read the same fabric meanwhile; raises StoredFault."""
-    return state_files.locked(var / _FOLDER / f"{name}.lock", _PATIENCE)
-
-
-def read_state(path: Path) -> State:
-    """Return what is kept; raises Fault for a file that is no such state."""
-    try:
-        return state_files.read(path, State) or State(0.0, None)
-    except ValueError as err:
-        remedy = "take it away: the next reading is a first one then"
-        raise Fault(f"no state of a fabric ({err}); {remedy}", where=str(path)) from None
-
-
-def stamp(time: float) -> str:
-    """Return s since the epoch as ISO 8601."""
-    return datetime.fromtimestamp(time, timezone.utc).isoformat(timespec="seconds")
-
-
-class _Node(Struct, forbid_unknown_fields=True):
-    """What is kept of a node: adapter -> GUID, and where its cables lead; None: nobody told."""
-
-    guids: dict[str, str]
-    cables: Cables | None = None
-
-
-def remember_node(var: Path, node: NodeLinks) -> None:
-    """Keep the GUIDs of a node's InfiniBand adapters, which join it with the fabric, and cables.
-
-    What a reading does not tell stays as it was. Raises StoredFault.
-    """
-    path, before = var / _FOLDER / _NODES / f"{node.name}.json", _Node({})
-    with suppress(ValueError):
-        before = state_files.read(path, _Node) or before
-    guids = {name: guid for name, guid in node.guids.items() if guid}
-    cables = before.cables
-    if node.neighbours is not None:
-        cables = {interface: first for interface, (first, *_) in node.neighbours.items()}
-    if (kept := _Node(guids or before.guids, cables)) != before:
-        state_files.write(path, kept)
-
-
-def _kept_nodes(var: Path) -> Iterator[tuple[str, _Node]]:
-    for path in sorted((var / _FOLDER / _NODES).glob("*.json")):
-        try:
-            yield path.stem, state_files.read(path, _Node)
-        except ValueError as err:
-            text = f"no GUIDs and cables of a node ({err}); take it away"
-            raise Fault(text, where=str(path)) from None
-
-
-def known_nodes(var: Path) -> dict[str, dict[str, str]]:
-    """Return the nodes whose GUIDs are kept, of each adapter -> GUID; raises Fault."""
-    return {name: kept.guids for name, kept in _kept_nodes(var) if kept.guids}
-
-
-def known_cables(var: Path) -> dict[str, Cables]:
-    """Return node -> its cables of Ethernet as they were seen last; raises Fault."""
-    return {name: kept.cables for name, kept in _kept_nodes(var) if kept.cables}

@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.fabric import NodeLinks, view
+from acceptance.fabric import NodeLinks, stored, view
 from acceptance.fabric.node import Adapter, Port
 
 TIME = "2026-11-22T18:00:00+00:00"
@@ -14,7 +14,7 @@ CABLES = {
     "node1": {"eth1": ("leaf01", "swp1")},
     "node2": {"eth1": ("leaf01", "swp2"), "eth2": ("leaf 02", "Ethernet1/2")},
 }
-ACCEPTED = view.neighbours.AcceptedCables({datetime.fromisoformat(TIME): "all is well"}, CABLES)
+ACCEPTED = stored.AcceptedCables({datetime.fromisoformat(TIME): "all is well"}, CABLES)
 
 
 def node(*neighbours, name="node2", why=""):
@@ -41,7 +41,7 @@ AT_HOME = ("eth1", "leaf01", "swp2"), ("eth2", "leaf 02", "Ethernet1/2")
     ],
 )  # fmt: skip
 def test_a_cable_that_is_elsewhere_is_named_by_both_ends(neighbours, expected):
-    found = view.neighbours.compare(node(*neighbours), ACCEPTED, asked=True)
+    found = view.compare(node(*neighbours), ACCEPTED, asked=True)
     assert [(each.kind, each.found) for each in found] == expected
     for each in found:
         assert (each.fails, each.node) == (True, "node2")
@@ -51,42 +51,42 @@ def test_a_cable_that_is_elsewhere_is_named_by_both_ends(neighbours, expected):
 
 def test_what_nobody_tells_is_said_where_it_counts():
     silent = node(why="lldpd is not installed")
-    (told,) = view.neighbours.compare(silent, None, asked=True)
+    (told,) = view.compare(silent, None, asked=True)
     assert "nobody tells where its cables lead: lldpd is not installed" in told.text
-    assert view.neighbours.compare(silent, None, asked=False) == []
-    (told,) = view.neighbours.compare(silent, ACCEPTED, asked=False)
+    assert view.compare(silent, None, asked=False) == []
+    (told,) = view.compare(silent, ACCEPTED, asked=False)
     assert not told.fails
-    (told,) = view.neighbours.compare(node(*AT_HOME), None, asked=True)
+    (told,) = view.compare(node(*AT_HOME), None, asked=True)
     assert "nothing accepted yet" in told.text
 
 
 def test_what_is_accepted_is_read_back(tmp_path):
-    path = view.accepted.path_of(tmp_path, "made", view.neighbours.SUFFIX)
-    kind = view.neighbours.AcceptedCables
-    assert view.accepted.read(path, kind) is None
-    assert view.accepted.take_over(path, kind, CABLES, TIME, "all is well") is None
-    assert view.accepted.read(path, kind) == ACCEPTED
-    assert view.accepted.take_over(path, kind, CABLES, TIME, "again") == ACCEPTED
-    assert view.accepted.read(path, kind) == ACCEPTED
+    path = stored.path_of(tmp_path, "made", stored.SUFFIX)
+    kind = stored.AcceptedCables
+    assert stored.read(path, kind) is None
+    assert stored.take_over(path, kind, CABLES, TIME, "all is well") is None
+    assert stored.read(path, kind) == ACCEPTED
+    assert stored.take_over(path, kind, CABLES, TIME, "again") == ACCEPTED
+    assert stored.read(path, kind) == ACCEPTED
     for each, ends in CABLES.items():
         neighbours = [(interface, *far) for interface, far in ends.items()]
-        view.errors.remember_node(tmp_path, node(*neighbours, name=each))
+        stored.remember_node(tmp_path, node(*neighbours, name=each))
     # Who tells nothing now is known as before.
-    view.errors.remember_node(tmp_path, node(name="node2", why="lldpd is not installed"))
-    assert view.errors.known_cables(tmp_path) == CABLES
-    assert view.errors.known_nodes(tmp_path) == {}
+    stored.remember_node(tmp_path, node(name="node2", why="lldpd is not installed"))
+    assert stored.known_cables(tmp_path) == CABLES
+    assert stored.known_nodes(tmp_path) == {}
 
 
 def test_the_guids_of_adapters_of_infiniband_are_kept(tmp_path):
     layers = {"mlx5_0": "InfiniBand", "mlx5_1": "Ethernet"}
     adapters = {name: Adapter(name, guid="0x00000000000000aa") for name in layers}
     ports = {f"{name}/1": Port(name, 1, link_layer=layer) for name, layer in layers.items()}
-    view.errors.remember_node(tmp_path, NodeLinks("node1", adapters=adapters, ports=ports))
+    stored.remember_node(tmp_path, NodeLinks("node1", adapters=adapters, ports=ports))
     known = {"node1": {"mlx5_0": "0x00000000000000aa"}}
-    assert view.errors.known_nodes(tmp_path) == known
+    assert stored.known_nodes(tmp_path) == known
     # Who tells nothing now is known as before.
-    view.errors.remember_node(tmp_path, NodeLinks("node1"))
-    assert view.errors.known_nodes(tmp_path) == known
+    stored.remember_node(tmp_path, NodeLinks("node1"))
+    assert stored.known_nodes(tmp_path) == known
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def test_the_guids_of_adapters_of_infiniband_are_kept(tmp_path):
     ],
 )
 def test_another_text_is_refused_with_its_place(tmp_path, text, why):
-    path = view.accepted.path_of(tmp_path, "made", view.neighbours.SUFFIX)
+    path = stored.path_of(tmp_path, "made", stored.SUFFIX)
     path.parent.mkdir()
     path.write_text(text)
     with pytest.raises(ParseError, match=why) as caught:
-        view.accepted.read(path, view.neighbours.AcceptedCables)
+        stored.read(path, stored.AcceptedCables)
     assert caught.value.where == str(path)

@@ -32,7 +32,7 @@ def _levels(topology: "Topology") -> dict[str, int]:
 
     A leaf is a switch with hosts; one that has only a few of them beside switches with many is a
     spine. Others stand one level above the nearest leaf, whether the fabric is a tree or not
-    (`structure.py` says that). A switch from which no way leads to a leaf has no level.
+    (`summary.py` says that). A switch from which no way leads to a leaf has no level.
     """
     import networkx
 

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from acceptance.fabric import topology
+from acceptance.fabric import outputs
 from tests.needs import skip_without
 from tests.places import PATIENCE
 
@@ -21,7 +21,7 @@ def run(tmp_path):
     for name in ("date", "mkdir", "rm", "sleep", "sh", "cat"):
         (programs / name).symlink_to(shutil.which(name))
     script = tmp_path / "fabric.sh"
-    script.write_text(topology.SCRIPT.read_text().replace("PATH=$PATH:/usr/sbin:/sbin", ""))
+    script.write_text(outputs.SCRIPT.read_text().replace("PATH=$PATH:/usr/sbin:/sbin", ""))
 
     def run(*options, shell=("sh",), **made):
         for name, text in made.items():
@@ -54,13 +54,13 @@ def test_what_the_programs_say_is_left_as_it_is(run, tmp_path, shell):
 def test_a_program_that_hangs_is_stopped(run, tmp_path):
     done = run("-t", "1", ibnetdiscover='[ "$1" = --version ] || exec sleep 25')
     assert done.returncode == 0
-    reading = topology.read(tmp_path / "out")
+    reading = outputs.read(tmp_path / "out")
     assert [(fault.kind, fault.device) for fault in reading.faults] == [("late", "ibnetdiscover")]
 
 
 def test_nothing_is_installed(run, tmp_path):
     assert run().returncode == 0
-    (fault,) = topology.read(tmp_path / "out").faults
+    (fault,) = outputs.read(tmp_path / "out").faults
     assert fault.kind == "missing"
 
 

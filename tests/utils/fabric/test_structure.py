@@ -2,8 +2,8 @@
 
 import pytest
 
-from acceptance.fabric.topology import level_name, structure, switch_count
-from acceptance.fabric.topology.model import End, kind_of
+from acceptance.fabric.summary import structure, switch_count
+from acceptance.fabric.topology import End, kind_of, level_name
 from tests.ibsim import fat_tree, topology_of
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from acceptance.core.groups import grouped
 from acceptance.core.text import plural, shortened
-from acceptance.fabric.topology.model import (
+from acceptance.fabric.topology import (
     Link,
     Topology,
     kind_of,

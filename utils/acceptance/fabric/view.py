@@ -1,4 +1,6 @@
-"""What is not as it was accepted: cables, nodes, adapters and switches, by their GUIDs and ports.
+"""The judgement of one reading of a whole fabric, and of each node's cables of Ethernet.
+
+What is not as it was accepted: cables, nodes, adapters and switches, by their GUIDs and ports.
 
 Each change is reported once, by what it is: a replaced switch is no 36 lost and 36 new links.
 
@@ -6,19 +8,41 @@ Whether links run as wide and as fast as they should is told by facts, or by oth
 host's link is compared with the facts of its partition. All others are compared with the median
 of their kind in this fabric, which needs no reference: links between two switches are of a kind
 where the switches stand on the same levels, those of hosts where no facts are known.
+
+Leaves with fewer uplinks than their siblings, and what hangs on one cable, are found here, too.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec.structs import replace
+
 from acceptance.core.findings import Finding
 from acceptance.core.text import plural, shortened
+from acceptance.fabric import kinds
+from acceptance.fabric.errors import errors
 from acceptance.fabric.facts import Facts
+from acceptance.fabric.kinds import observation, of_link
+from acceptance.fabric.node import NodeLinks
+from acceptance.fabric.outputs import Counters
 from acceptance.fabric.rates import INFINIBAND, Rate
-from acceptance.fabric.topology import End, Link, Topology, kind_of
-from acceptance.fabric.view import kinds
-from acceptance.fabric.view.kinds import observation, of_link
+from acceptance.fabric.stored import (
+    AcceptedCables,
+    AcceptedFabric,
+    Kept,
+    State,
+    kept_of,
+    stamp,
+)
+from acceptance.fabric.summary import carries, structure
+from acceptance.fabric.topology import (
+    End,
+    Link,
+    Topology,
+    kind_of,
+    parts,
+)
 
 #: Of a replaced switch at least this share of its cables is where it was.
 _SAME_PLACE = 0.5
@@ -296,3 +320,125 @@ def _by_median(
         text = f"{best[guid]} at most, on all of its links"
         expected = f"{median} by the median of its kind, unless it is an older one"
         yield observation(kinds.OLDER, topology.device_name(guid), text, expected, what)
+
+
+def uplinks(
+    topology: Topology, accepted: AcceptedFabric | None, changed: Iterable[Finding]
+) -> list[Finding]:
+    """Return the leaves with fewer uplinks than their siblings, unless it is known why.
+
+    Known are leaves that were accepted so, and those at which a change was found: `changed`.
+    """
+    leaves = structure(accepted.fabric.topology).leaves if accepted else ()
+    then = {leaf.guid: leaf for leaf in leaves}
+    places = " ".join(each.device for each in changed if each.fails)
+    found = []
+    for leaf in structure(topology).fewer:
+        name = topology.device_name(leaf.guid)
+        before = then.get(leaf.guid)
+        if f"{name}[" in places or (before and before.uplinks == leaf.uplinks):
+            continue
+        expected = f"{leaf.siblings}, as most leaves of its kind have"
+        found.append(
+            kinds.observation(kinds.UPLINKS, name, plural(leaf.uplinks, "uplink"), expected)
+        )
+    return found
+
+
+def single_points(topology: Topology) -> list[Finding]:
+    """Return what a person should know of the build: what hangs on one switch, or one cable."""
+    notes = structure(topology).notes(topology)
+    return [kinds.observation(kinds.SINGLE, "structure", what=f"{number}", found=text)
+            for number, text in enumerate(notes, 1)]  # fmt: skip
+
+
+def structure_text(topology: Topology) -> list[str]:
+    """Return what each of the fabrics can carry, as far as it is defined."""
+    return [text for fabric in parts(topology) for text in carries(fabric)]
+
+
+def judge(
+    topology: Topology,
+    counters: Counters | None,
+    *,
+    hosts: Hosts,
+    accepted: AcceptedFabric | None,
+    before: State,
+    now: float,
+) -> tuple[list[Finding], State]:
+    """Return what one reading shows, each thing once, and the state to keep for the next one.
+
+    `counters` are None where they were not read. `before` is the state of the last reading, `now`
+    the time of this one (s since the epoch).
+    """
+    found = trained(topology, hosts)
+    if accepted is None:
+        text = "nothing accepted yet: a lost cable cannot be told from a free port"
+        found.append(kinds.observation(kinds.NOT_JUDGED, "cables", found=text))
+    else:
+        found += changes(accepted.fabric.topology, topology, hosts.away)
+    found += uplinks(topology, accepted, found)
+    if counters is not None:
+        found += errors(topology, counters, before.counters, before.hours(now))
+    found += single_points(topology)
+    once = {(each.kind, each.device, each.what): each for each in reversed(found)}
+    kept = [each for each in found if once[each.kind, each.device, each.what] is each]
+    since = {key: before.since.get(key, stamp(now)) for key in map(key_of, kept)}
+    told = [
+        replace(each, text=f"{each.text} (since {known[:10]})")
+        if (known := before.since.get(key_of(each)))
+        else each
+        for each in kept
+    ]
+    fabric = Kept.of(topology)
+    if counters is None:  # of those of the last reading it is known when they were read
+        return told, State(before.time, before.counters, since, fabric)
+    return told, State(now, kept_of(counters), since, fabric)
+
+
+def key_of(seen: Finding) -> str:
+    """Return what names a deviation in a state: the same at every reading that has it."""
+    return " ".join(filter(None, (seen.kind, seen.device, seen.what)))
+
+
+def compare(node: NodeLinks, known: AcceptedCables | None, *, asked: bool) -> list[Finding]:
+    """Return which cables of a node are not where they were accepted.
+
+    `asked`: the fabric is one whose cables nobody else tells: what is not known is said, too.
+    """
+    mine = known.fabric.get(node.name, {}) if known else {}
+    if node.neighbours is None:
+        told = f"nobody tells where its cables lead: {node.no_neighbours or 'not asked'}"
+        return [observation(kinds.NOT_JUDGED, node.name, told, nodes=(node.name,))] * bool(
+            mine or asked
+        )
+    if known is None:
+        told = "nothing accepted yet: acceptance fabric accept --reason TEXT"
+        return [observation(kinds.NOT_JUDGED, "cables of Ethernet", told)] * asked
+    owners = {
+        far: f"{name} {interface}"
+        for name, ends in known.fabric.items()
+        for interface, far in ends.items()
+    }
+    there, found = dict(node.neighbours), []
+    for interface, far in mine.items():
+        ends = there.pop(interface, [])
+        if far in ends:
+            continue
+        kind, text = kinds.NO_NEIGHBOUR, "nothing answers"
+        if ends:
+            owner = owners.get(ends[0])
+            kind = kinds.SWAPPED_PORT if owner else kinds.OTHER_PORT
+            text = f"at {_end(ends[0])}" + (f", the port of {owner}" if owner else "")
+        place = f"{node.name} {interface} - {_end(far)}"
+        expected = "the port at which it was accepted"
+        found.append(observation(kind, place, text, expected, nodes=(node.name,)))
+    for interface, ends in sorted(there.items()):
+        place = f"{node.name} {interface} - {_end(ends[0])}"
+        new = observation(kinds.NEW_PORT, place, "a cable", "none, as accepted", nodes=(node.name,))
+        found.append(new)
+    return found
+
+
+def _end(far: tuple[str, str]) -> str:
+    return f"{far[0]}[{far[1]}]"

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from acceptance.fabric import topology
+from acceptance.fabric import outputs
 from tests.ibsim import Fabric, fat_tree
 
 
@@ -15,9 +15,9 @@ def look(tmp_path):
 
     def look(fabric, *options):
         folder = tmp_path / f"reading{next(numbers)}"
-        done = fabric.run("sh", topology.SCRIPT, folder, *options)
+        done = fabric.run("sh", outputs.SCRIPT, folder, *options)
         assert (done.returncode, done.stderr) == (0, "")
-        return topology.read(folder)
+        return outputs.read(folder)
 
     return look
 

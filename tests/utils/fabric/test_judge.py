@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from acceptance.core import state_files
-from acceptance.fabric import Facts, view
-from acceptance.fabric.view.errors import limit
-from tests.utils.fabric.view import faults as those
+from acceptance.fabric import Facts, kinds, stored, view
+from acceptance.fabric.errors import limit
+from tests.utils.fabric import faults as those
 
 FOUND, _ = those.made(those.small())
 KNOWN = those.accepted(FOUND)
@@ -17,8 +17,8 @@ HOUR = 3600.0
 
 
 def seen(errors, before=None, *, hours=1.0, found=FOUND, known=KNOWN, away=None):
-    kept = None if before is None else view.errors.kept_of(before)
-    state = view.State(0.0 if before is None else 1e9, kept)
+    kept = None if before is None else stored.kept_of(before)
+    state = stored.State(0.0 if before is None else 1e9, kept)
     told, kept = view.judge(
         found, errors, hosts=view.Hosts({}, those.HDR, away or {}), accepted=known, before=state,
         now=1e9 + hours * HOUR,
@@ -26,7 +26,7 @@ def seen(errors, before=None, *, hours=1.0, found=FOUND, known=KNOWN, away=None)
     return told, kept
 
 
-def kinds(told):
+def words(told):
     return [each.kind.removeprefix("fabric-") for each in told]
 
 
@@ -51,9 +51,9 @@ def kinds(told):
 )
 def test_a_counter_is_judged_by_its_growth(before, now, hours, expected):
     told, _ = seen({END: now}, {END: before}, hours=hours)
-    assert kinds(told) == expected
+    assert words(told) == expected
     for each in told:
-        if each.kind == view.kinds.ERRORS:
+        if each.kind == kinds.ERRORS:
             assert those.named([each]) == [("errors", FOUND.link_text(LINK))]
 
 
@@ -65,7 +65,7 @@ def test_a_full_counter_is_said_to_be_full():
 def test_a_host_may_go_down_with_its_node():
     link = next(link for link in FOUND.links if "9803" in link.ends[1].guid)
     told, _ = seen({link.ends[0]: {"LinkDownedCounter": 2}}, {})
-    assert kinds(told) == ["standing"]
+    assert words(told) == ["standing"]
 
 
 def test_many_standing_counters_are_few_lines():
@@ -90,12 +90,12 @@ def test_without_counters_those_of_the_last_reading_stay():
 def test_a_state_is_kept_and_read_back(tmp_path):
     var, errors = tmp_path, {END: {"LinkDownedCounter": 7, "PortRcvSwitchRelayErrors": 3}}
     _, kept = seen(errors, {}, known=None)
-    path = view.errors.state_path(var, "made")
+    path = stored.state_path(var, "made")
     state_files.write(path, kept)
-    again = view.errors.read_state(path)
+    again = stored.read_state(path)
     assert again.counters == {str(END): {"LinkDownedCounter": 7}}
     assert (again.time, again.since) == (kept.time, kept.since)
-    assert view.errors.read_state(tmp_path / "none").counters is None
+    assert stored.read_state(tmp_path / "none").counters is None
 
 
 def test_since_when_is_the_first_reading_that_showed_it():
@@ -105,7 +105,7 @@ def test_since_when_is_the_first_reading_that_showed_it():
     (second,), later = view.judge(
         found, {}, hosts=view.Hosts({}, those.HDR), accepted=KNOWN, before=kept, now=1e9 + 9e6
     )
-    assert f"(since {view.errors.stamp(kept.time)[:10]})" in second.text
+    assert f"(since {stored.stamp(kept.time)[:10]})" in second.text
     assert later.since == kept.since
     (), gone = view.judge(
         FOUND, {}, hosts=view.Hosts({}, those.HDR), accepted=KNOWN, before=later, now=1e9 + 9.1e6
@@ -118,9 +118,9 @@ def test_a_lost_link_of_a_node_that_is_not_up_is_a_note():
         link for link in FOUND.links if FOUND.node_of.get(link.ends[1].guid) != "node0005"
     ))  # fmt: skip
     (lost,), _ = seen({}, {}, found=found)
-    assert (lost.kind, lost.node, lost.fails) == (view.kinds.LOST, "node0005", True)
+    assert (lost.kind, lost.node, lost.fails) == (kinds.LOST, "node0005", True)
     (away,), _ = seen({}, {}, found=found, away={"node0005": "node0005 is drained (fan)"})
-    assert (away.kind, away.fails) == (view.kinds.AWAY, False)
+    assert (away.kind, away.fails) == (kinds.AWAY, False)
     assert "node0005 is drained (fan)" in away.text
 
 
@@ -128,7 +128,7 @@ def test_a_faster_link_than_accepted_is_told_and_fails_nothing():
     slow = replace(LINK, speed="EDR")
     old = replace(FOUND, links=tuple(slow if link == LINK else link for link in FOUND.links))
     (told,), _ = seen({}, {}, known=those.accepted(old))
-    assert (told.kind, told.fails) == (view.kinds.FASTER, False)
+    assert (told.kind, told.fails) == (kinds.FASTER, False)
 
 
 def older(spine):
@@ -141,10 +141,10 @@ def older(spine):
 
 def test_a_switch_that_is_slower_on_all_of_its_links_may_be_an_older_one():
     told, _ = seen({}, {}, found=older("spine02"), known=None)
-    assert kinds(told) == ["older", "not-judged"]
+    assert words(told) == ["older", "not-judged"]
     assert told[0].device == "spine02"
     told, _ = seen({}, {}, found=older("spine02"))  # what was accepted knows better
-    assert kinds([each for each in told if each.fails]) == ["speed"] * 4
+    assert words([each for each in told if each.fails]) == ["speed"] * 4
 
 
 def test_hosts_of_no_partition_are_compared_with_what_was_accepted_only():
@@ -153,7 +153,7 @@ def test_hosts_of_no_partition_are_compared_with_what_was_accepted_only():
     found, _ = those.made(tree)
     of_partition = {f"node{number:04}": those.HDR for number in range(2, 17)}
     told, _ = view.judge(
-        found, {}, hosts=view.Hosts(of_partition), accepted=None, before=view.State(1e9, {}),
+        found, {}, hosts=view.Hosts(of_partition), accepted=None, before=stored.State(1e9, {}),
         now=1e9,
     )  # fmt: skip
     assert those.named(told) == []
@@ -171,7 +171,7 @@ def test_hosts_without_facts_are_compared_with_each_other():
     tree = those.small()
     tree.train(("node0001", 1), "1xHDR")
     told, _ = view.judge(
-        those.made(tree)[0], {}, hosts=view.Hosts({}), accepted=None, before=view.State(1e9, {}),
+        those.made(tree)[0], {}, hosts=view.Hosts({}), accepted=None, before=stored.State(1e9, {}),
         now=1e9,
     )  # fmt: skip
     assert those.named(told) == [("width", "node0001[1] - leaf01[1]")]
@@ -184,7 +184,7 @@ def test_a_leaf_with_fewer_uplinks_is_named_where_nothing_was_accepted():
     told, _ = seen({}, {}, found=found, known=None)
     assert those.named(told) == [("uplinks", "leaf02")]
     told, _ = seen({}, {}, found=found)  # the lost cable says it
-    assert kinds(told) == ["lost"]
+    assert words(told) == ["lost"]
     told, _ = seen({}, {}, found=found, known=those.accepted(found))
     assert told == []
 
@@ -196,4 +196,4 @@ def test_three_cables_in_a_circle_are_three_moved_ones():
     for end, far in zip(ends, [*fars[1:], fars[0]], strict=True):
         tree.plug(end, far, "4xHDR")
     told, _ = seen({}, {}, found=those.made(tree)[0])
-    assert kinds(told) == ["moved"] * 3
+    assert words(told) == ["moved"] * 3

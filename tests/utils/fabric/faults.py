@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from acceptance.fabric import Facts, topology, view
+from acceptance.fabric import Facts, outputs, stored, topology, view
 from tests import ibsim
 
 SPINES = ("spine01", "spine02", "spine03")
@@ -100,9 +100,9 @@ def faults(tree):
 
 def look(fabric, folder):
     """Run the real programs and read what they left, with the nodes that the names tell."""
-    done = fabric.run("sh", topology.SCRIPT, folder)
+    done = fabric.run("sh", outputs.SCRIPT, folder)
     assert done.returncode == 0, done.stderr
-    reading = topology.read(Path(folder))
+    reading = outputs.read(Path(folder))
     assert not reading.faults, list(map(str, reading.faults))
     return joined(reading.topology), reading.errors
 
@@ -162,7 +162,7 @@ def joined(found):
 def accepted(found):
     """Return a fabric as it was accepted once."""
     when = datetime(2026, 11, 22, 18, tzinfo=timezone.utc)
-    return view.AcceptedFabric({when: "a test"}, view.accepted.Kept.of(found))
+    return stored.AcceptedFabric({when: "a test"}, stored.Kept.of(found))
 
 
 def judged(found, errors, accepted, before, now=1e9):
