@@ -34,11 +34,11 @@ def judged_by_row(check, library, *quantity):
 
     That another simulator gave what was recorded is logged: the metric is not judged then.
     """
-    judging = simulation.judging(library, *quantity, check.provenance)
-    if (what := judging.otherwise) and all(each.get("what") != what for each in check.findings):
+    row, thresholds, what = simulation.judging(library, *quantity, check.provenance)
+    if what and all(each.get("what") != what for each in check.findings):
         text = f"not judged: recorded with {what}"
         check.record([Finding(RECORDED_OTHERWISE, text, what=what)])
-    return judging.row, judging.thresholds
+    return row, thresholds
 
 
 def write_links(check):

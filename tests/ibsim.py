@@ -144,7 +144,7 @@ def fat_tree(nodes=16, leaves=4, spines=2, uplinks=1, rate="4xHDR", spare=2):
 
 def topology_of(tree):
     """Return the topology of a tree without any program: its text has ibnetdiscover's form."""
-    return outputs.parse_netdiscover(tree.net + "\n").topology
+    return outputs.parse_netdiscover(tree.net + "\n")[0]
 
 
 class Fabric:

@@ -227,5 +227,5 @@ def simulated_system(system: str) -> str:
 
 
 def chosen(names: Sequence[str]) -> list[Injected]:
-    """Return the faults of these names, all without any; raises SimulationFault."""
+    """Return the faults of these names, all without any; raises Fault."""
     return [Injected.of(name) for name in names or DEFECTS]

@@ -187,7 +187,7 @@ def test_an_adapter_inside_of_a_switch_is_no_host():
     tree = fat_tree(8, 2, 1)
     tree.add("node9", 0x248A070300E00000, 1, "Mellanox Technologies Aggregation Node")
     tree.plug(("node9", 1), ("spine01", 4), "4xHDR")
-    seen = outputs.parse_netdiscover(tree.net + "\n").topology
+    seen = outputs.parse_netdiscover(tree.net + "\n")[0]
     assert len(seen.devices) == 11
     assert len(seen.links) == 10
     assert seen.level(tree.guid("spine01")) == 2
@@ -221,5 +221,5 @@ def test_ports_of_a_chassis_and_a_port_without_its_other_end():
     text = LINE.format(port=5, what="4X  53.125 Gbps Active/  LinkUp").replace("[  ]", "[12]")
     other = text[: text.index("==>")].replace(" 5[12]", " 6[12]")
     text += other + '==>      "Port not available"\n'
-    states = [state.state for state in outputs.parse_linkinfo(text).values()]
+    states = [state for state, _ in outputs.parse_linkinfo(text).values()]
     assert states == ["Active", "Active"]

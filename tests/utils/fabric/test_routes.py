@@ -6,7 +6,8 @@ import re
 import numpy as np
 import pytest
 
-from acceptance.fabric.routes import NONE, Routes, RoutesFault, choose, forwarding_tables
+from acceptance.core.errors import Fault
+from acceptance.fabric.routes import NONE, Routes, choose, forwarding_tables
 from acceptance.fabric.topology import End
 from tests.routed import broken, hops, path
 
@@ -39,11 +40,11 @@ def test_routes_are_those_that_ibtracert_follows(fabric, reading):
 
 def test_a_switch_without_a_table_is_named(reading):
     parts = reading.routes.split("Unicast")
-    with pytest.raises(RoutesFault, match="1 of 6 switches have no forwarding table: "):
+    with pytest.raises(Fault, match="1 of 6 switches have no forwarding table: "):
         Routes.of(reading.topology, "Unicast".join(parts[:-1]))
-    with pytest.raises(RoutesFault, match="no forwarding table of any switch"):
+    with pytest.raises(Fault, match="no forwarding table of any switch"):
         Routes.of(reading.topology, "")
-    with pytest.raises(RoutesFault, match="lfts:1: a row before the first switch"):
+    with pytest.raises(Fault, match="lfts:1: a row before the first switch"):
         forwarding_tables("0x0017 005 : (Switch)\n", "lfts")
 
 

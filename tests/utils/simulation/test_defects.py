@@ -5,6 +5,7 @@ import subprocess
 import pytest
 from msgspec import structs
 
+from acceptance.core.errors import Fault
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS
 from acceptance.fabric import Facts, link_check, link_report
 from acceptance.machine import Layout
@@ -18,7 +19,6 @@ from acceptance.simulation import (
     injected,
     readings,
 )
-from acceptance.simulation.platform import SimulationFault
 
 QDR = Facts.read(
     {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -115,13 +115,13 @@ def test_where_there_can_be_no_such_fault_it_says_why_and_changes_nothing(name, 
 
 
 def test_what_is_not_known_is_an_error():
-    with pytest.raises(SimulationFault, match=r"unknown fault 'port-sdd'; known: port-sdr, port-"):
+    with pytest.raises(Fault, match=r"unknown fault 'port-sdd'; known: port-sdr, port-"):
         injected({"ACCEPTANCE_FAULT": "port-sdd"})
-    with pytest.raises(SimulationFault, match="latency-10 is of the whole fabric"):
+    with pytest.raises(Fault, match="latency-10 is of the whole fabric"):
         Injected.of("latency-10:n1")
-    with pytest.raises(SimulationFault, match="port-sdr:n7: there is no node 'n7'"):
+    with pytest.raises(Fault, match="port-sdr:n7: there is no node 'n7'"):
         Injected.of("port-sdr:n7").apply(run_of())
-    with pytest.raises(SimulationFault, match="no link 'leaf9-up1'"):
+    with pytest.raises(Fault, match="no link 'leaf9-up1'"):
         Injected.of("uplink-half:leaf9-up1").apply(run_of(Tree(4, 2), 8))
     assert injected({"ACCEPTANCE_FAULT": ""}) is None
 

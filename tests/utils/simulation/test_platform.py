@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.core.errors import Fault
 from acceptance.fabric import Facts
 from acceptance.machine import Layout, placement
 from acceptance.simulation import Platform, SimulatedRun, Tree, simulated, write
 from acceptance.simulation import platform as model
-from acceptance.simulation.platform import SimulationFault
 
 QDR = Facts.read(
     {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -83,12 +83,12 @@ def test_the_file_has_the_ways_between_hosts_that_are_used(tmp_path):
     ],
 )
 def test_facts_that_are_not_enough(stated, text):
-    with pytest.raises(SimulationFault, match=text):
+    with pytest.raises(Fault, match=text):
         Platform.of(stated, 2)
 
 
 def test_a_tree_that_cannot_be_routed():
-    with pytest.raises(SimulationFault, match="whole leaves and a spine"):
+    with pytest.raises(Fault, match="whole leaves and a spine"):
         Platform.of(HDR, 10, tree=Tree(4, 2))
 
 

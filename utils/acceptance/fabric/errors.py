@@ -12,7 +12,8 @@ from acceptance.core.text import plural, shortened
 from acceptance.fabric import kinds
 from acceptance.fabric.counters import HIGHEST
 from acceptance.fabric.kinds import of_link
-from acceptance.fabric.stored import WAITED, Counters, KeptCounters, kept_of
+from acceptance.fabric.outputs import Counters
+from acceptance.fabric.stored import WAITED, KeptCounters, kept_of
 from acceptance.fabric.topology import End, Link, Topology
 
 #: The bit errors per bit that the InfiniBand Architecture Specification (volume 2) allows a link.

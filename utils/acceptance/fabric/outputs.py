@@ -51,7 +51,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from acceptance.core.errors import Fault, ParseError, read_whole
 from acceptance.core.findings import Finding
@@ -97,20 +97,14 @@ _KINDS: dict[str, Kind] = {"Switch": "switch", "Ca": "host", "Rt": "host"}
 _AGGREGATION = "Aggregation Node"
 
 
-@dataclass(frozen=True)
-class _Discovered:
-    """A fabric without the states of its links, and what does not fit together in it.
-
-    `half` has ends that lead to what was not discovered, `unlike` ends that contradict each other.
-    """
-
-    topology: Topology
-    half: list[str]
-    unlike: list[str]
+#: A fabric, ends that lead to nothing that was discovered, and ends that contradict each other.
+_Discovered = tuple[Topology, list[str], list[str]]
 
 
 def parse_netdiscover(text: str, source: str = "ibnetdiscover") -> _Discovered:
-    """Read the fabric.
+    """Read the fabric, without the states of its links, and what does not fit together in it.
+
+    That are ends that lead to what was not discovered, and ends that contradict each other.
 
     Adapters inside of switches (aggregation nodes) are left out: no cable leads to them. Raises
     ParseError, with the line, for a line of a form that is not known, for a text that ends in the
@@ -191,7 +185,7 @@ class _Reader:
                 links.append(min(both, key=lambda link: link.gbps))
                 if both[0] != both[1]:
                     unlike.append(f"{end} is {both[0].trained}, but {both[1].trained} at {far}")
-        return _Discovered(Topology(devices, tuple(links)), half, unlike)
+        return Topology(devices, tuple(links)), half, unlike
 
     def is_inside(self, guid: str) -> bool:
         """Tell the adapters that are parts of a switch: they share its chassis, or say so."""
@@ -215,11 +209,8 @@ _INNER = re.compile(
 )
 
 
-class PortState(NamedTuple):
-    """The logical and the physical state of a port; ibnetdiscover tells its width and speed."""
-
-    state: str
-    physical: str
+#: The logical and the physical state of a port; ibnetdiscover tells its width and speed.
+PortState = tuple[str, str]
 
 
 def parse_linkinfo(text: str, source: str = "iblinkinfo") -> dict[End, PortState]:
@@ -235,7 +226,7 @@ def parse_linkinfo(text: str, source: str = "iblinkinfo") -> dict[End, PortState
         if not match or not inner:
             raise ValueError(_UNKNOWN)
         end = End(match["guid"], int(match["port"]))
-        ports[end] = PortState(inner["state"], inner["physical"])
+        ports[end] = inner["state"], inner["physical"]
 
     read_lines(text, source, read)
     return ports
@@ -251,19 +242,15 @@ _FAILURES = re.compile(r"## +(\d+) PMA query failures")
 _PASSED = re.compile(r'(Errors for 0x[0-9a-f]+ ".*"|##.*|\s*)\Z')
 
 
-@dataclass(frozen=True)
-class Counters:
-    """Port -> counter -> value, of ports with one above zero; names are those of the program.
+#: Port -> counter -> value, of ports with one above zero; names are those of the program.
+Counters = Mapping[End, Mapping[str, int]]
 
-    `failures` are queries that no port answered.
+
+def parse_query_errors(text: str, source: str = "ibqueryerrors") -> tuple[Counters, int]:
+    """Return the counters, and how many queries no port answered.
+
+    Raises ParseError for an unknown line, or where the summary is missing.
     """
-
-    values: Mapping[End, Mapping[str, int]]
-    failures: int
-
-
-def parse_query_errors(text: str, source: str = "ibqueryerrors") -> Counters:
-    """Read the output; raises ParseError for an unknown line, or where the summary is missing."""
     values: dict[End, dict[str, int]] = {}
     totals: dict[re.Pattern[str], int] = {}
 
@@ -281,7 +268,7 @@ def parse_query_errors(text: str, source: str = "ibqueryerrors") -> Counters:
     read_lines(text, source, read)
     if _NODES not in totals or _PORTS not in totals:
         raise ParseError(source, "the output is cut off: its summary is missing")
-    return Counters(values, totals.get(_FAILURES, 0))
+    return values, totals.get(_FAILURES, 0)
 
 
 def join(
@@ -418,9 +405,9 @@ class Reading:
             return file.read()
 
     @property
-    def errors(self) -> Mapping[End, Mapping[str, int]]:
+    def errors(self) -> Counters:
         """Return port -> counter -> value, of those above zero; empty where none were read."""
-        return self.counters.values if self.counters else {}
+        return self.counters or {}
 
 
 def read(folder: Path) -> Reading:
@@ -442,9 +429,10 @@ class _Folder:
         elif end is None:
             self._fault("cut", "", f"the reading in {self.folder} was stopped before its end")
         topology = self._topology() if begin is not None else None
-        counters = self._output("ibqueryerrors", parse_query_errors) if topology else None
-        if counters and counters.failures:
-            asked = plural(counters.failures, "question")
+        told = self._output("ibqueryerrors", parse_query_errors) if topology else None
+        counters, failures = told or (None, 0)
+        if failures:
+            asked = plural(failures, "question")
             self._fault("half", "ibqueryerrors", f"{asked} of counters got no answer")
         if topology and self._answered(_ROUTES) and _routes_of(self.folder) is None:
             self._fault("empty", _ROUTES, "it printed nothing")
@@ -457,9 +445,9 @@ class _Folder:
         found = self._output("ibnetdiscover", parse_netdiscover)
         if found is None:
             return None
-        topology = found.topology
-        self._told("half", "ibnetdiscover", found.half)
-        self._told("disagree", "ibnetdiscover", found.unlike)
+        topology, half, unlike = found
+        self._told("half", "ibnetdiscover", half)
+        self._told("disagree", "ibnetdiscover", unlike)
         ports = self._output("iblinkinfo", parse_linkinfo)
         if ports is not None:
             topology = self._with_states(topology, ports)
@@ -470,7 +458,7 @@ class _Folder:
 
     def _with_states(self, topology: Topology, ports: dict[End, PortState]) -> Topology:
         states = {end: ports[port] for port in ports if (end := _end(topology, port))}
-        down = {end: state.physical for end, state in states.items() if state.state == "Down"}
+        down = {end: physical for end, (state, physical) in states.items() if state == "Down"}
         self._told("half", "iblinkinfo", [
             f"{topology.name(end)} has a link, but its other end was not discovered"
             for end in states if end not in down and end not in topology.by_end
@@ -572,5 +560,5 @@ def _end(topology: Topology, port: End) -> End | None:
 
 def _worse(states: Mapping[End, PortState], ends: tuple[End, End]) -> str:
     """Return the state of a link: where the ends differ, that which is not Active."""
-    both = [states[end].state for end in ends if end in states]
+    both = [states[end][0] for end in ends if end in states]
     return next((state for state in both if state != "Active"), both[0] if both else "")

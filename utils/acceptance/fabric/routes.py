@@ -30,23 +30,19 @@ _SWITCH = re.compile(r"Unicast lids .*\bguid (?P<guid>0x[0-9a-fA-F]+)")
 _ROW = re.compile(r"(?P<lid>0x[0-9a-fA-F]+)\s+(?P<port>\d+)\s*:")
 
 
-class RoutesFault(Fault, ValueError):
-    """Forwarding tables that cannot be read, or that do not lead from host to host."""
-
-
 def forwarding_tables(text: str, source: str = "dump_lfts") -> dict[str, dict[int, int]]:
-    """Return GUID of the switch -> LID -> port; raises RoutesFault for a text without any."""
+    """Return GUID of the switch -> LID -> port; raises Fault for a text without any."""
     tables: dict[str, dict[int, int]] = {}
     table: dict[int, int] | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if row := _ROW.match(line):
             if table is None:
-                raise RoutesFault(f"{source}:{number}: a row before the first switch: {line!r}")
+                raise Fault(f"{source}:{number}: a row before the first switch: {line!r}")
             table[int(row["lid"], 16)] = int(row["port"])
         elif switch := _SWITCH.match(line):
             table = tables.setdefault(f"0x{int(switch['guid'], 16):016x}", {})
     if not tables:
-        raise RoutesFault(f"{source}: no forwarding table of any switch")
+        raise Fault(f"{source}: no forwarding table of any switch")
     return tables
 
 
@@ -65,7 +61,7 @@ class Routes:
 
     @classmethod
     def of(cls, topology: Topology, text: str, source: str = "dump_lfts") -> "Routes":
-        """Follow the tables from each host to each other one; raises RoutesFault."""
+        """Follow the tables from each host to each other one; raises Fault."""
         return _follow(topology, forwarding_tables(text, source), source)
 
     @cached_property
@@ -83,7 +79,7 @@ def _follow(topology: Topology, tables: Mapping[str, Mapping[int, int]], source:
     """Follow forwarding tables, all pairs of hosts at once."""
     switches = [guid for guid, device in topology.devices.items() if device.kind == "switch"]
     if missing := [topology.devices[guid].name for guid in switches if guid not in tables]:
-        raise RoutesFault(
+        raise Fault(
             f"{source}: {len(missing)} of {len(switches)} switches have no forwarding table: "
             f"{', '.join(missing[:3])}"
         )

@@ -18,7 +18,7 @@ the link check found them.
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, suppress
 from datetime import datetime, timezone
 from functools import cached_property
@@ -35,6 +35,7 @@ from acceptance.core.text import one_line
 from acceptance.core.words import is_simulated
 from acceptance.fabric.counters import HIGHEST
 from acceptance.fabric.node import NodeLinks
+from acceptance.fabric.outputs import Counters
 from acceptance.fabric.topology import Device, End, Link, Topology
 
 _Guid = Annotated[str, Meta(pattern=r"^0x[0-9a-f]{16}$")]
@@ -164,8 +165,7 @@ def take_over(
 WAITED = "PortXmitWait"
 #: The counters that are kept for the next reading.
 COUNTERS = (*HIGHEST, WAITED)
-#: The counters of each port; one that is missing is 0. As they are kept the ports are texts.
-Counters = Mapping[End, Mapping[str, int]]
+#: The counters of each port, which is a text; one that is missing is 0.
 KeptCounters = dict[str, dict[str, int]]
 #: Interface of Ethernet -> name and port of the switch at the other end of its cable.
 Cables = dict[str, tuple[str, str]]

@@ -25,11 +25,11 @@ from acceptance.fabric.errors import errors
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.kinds import observation, of_link
 from acceptance.fabric.node import NodeLinks
+from acceptance.fabric.outputs import Counters
 from acceptance.fabric.rates import INFINIBAND, Rate
 from acceptance.fabric.stored import (
     AcceptedCables,
     AcceptedFabric,
-    Counters,
     Kept,
     State,
     kept_of,

@@ -307,17 +307,46 @@ def _over_bounds(fitted: Fit, quantity: str) -> tuple[Bools, Bools]:
     return slow[0], slow[1]
 
 
-@dataclass(frozen=True)
 class Measurement:
     """A quantity as the search of paths sees it: loss of each pair that no slow node explains.
 
-    `again` has the loss of pairs that were measured again, against that of good ones.
+    `again` has the loss of pairs that were measured again, against that of good ones; `scores` are
+    losses by their spread. How many pairs are slow by so much: those that were seen, and what to
+    expect beyond.
+
+    Beyond the slowest pairs the tail is a power law with the exponent of these (Hill's estimate),
+    which is cautious of normal noise. Of a few pairs no exponent is known; of those it is Student's
+    t with 3 degrees of freedom. Where so many are slow that it is a pattern, nothing is beyond.
     """
 
-    quantity: str
-    fit: Fit
-    loss: Floats
-    again: Mapping[Pair, float]
+    def __init__(
+        self, quantity: str, fitted: Fit, loss: Floats, again: Mapping[Pair, float]
+    ) -> None:
+        self.quantity, self.fit, self.loss, self.again = quantity, fitted, loss, again
+        self.scores = loss / fitted.scale
+        self.ordered = np.sort(self.scores[np.isfinite(self.scores)])
+        size = len(self.ordered)
+        self.top = max(TAIL_FEWEST, int(TAIL_SHARE * size))
+        self.known = size >= 10 * TAIL_FEWEST
+        self.slow = (loss >= SMALLEST[quantity]) & (self.scores >= PATTERN_SCORE)
+        self.is_pattern = self.slow.sum() > max(PATTERN_FROM * size, PATTERN_FEWEST)
+
+    def evidence(self, scores: Floats) -> Floats:
+        """Return -ln of the share of pairs that are as slow as each of these, or slower."""
+        size = len(self.ordered)
+        count = size - np.searchsorted(self.ordered, scores)
+        share: Floats = np.maximum(count, 1) / max(size, 1)
+        if self.is_pattern:
+            beyond = share
+        elif self.known:
+            start = self.ordered[-self.top]
+            start = max(float(start), 1e-9)
+            slope = 1 / max(float(np.mean(np.log(self.ordered[-self.top :] / start))), 1e-9)
+            beyond = self.top / size * (np.maximum(scores, start) / start) ** -slope
+        else:
+            beyond = _t3_tail(scores * T3_SCALE)
+        evidence: Floats = -np.log(np.clip(np.minimum(share, beyond), 1e-300, 1))
+        return np.where(np.isfinite(scores), evidence, np.nan)
 
 
 def slow_paths(measurements: list[Measurement], rounds: Ints) -> list[Explanation]:
@@ -365,61 +394,24 @@ def _evidence(measurements: list[Measurement], rounds: Ints, rows: Ints, columns
     """
     first, again = [], []
     for each in measurements:
-        tail = _Tail(each)
-        crowd = _crowd(tail, rounds)[rows, columns]
+        crowd = _crowd(each, rounds)[rows, columns]
         pairs = zip(rows.tolist(), columns.tolist(), strict=True)
         repeated = np.array([each.again.get(pair, np.nan) for pair in pairs])
-        first.append(np.minimum(tail.evidence(tail.scores[rows, columns]), -np.log(crowd)))
-        again.append(tail.evidence(repeated / each.fit.noise))
+        first.append(np.minimum(each.evidence(each.scores[rows, columns]), -np.log(crowd)))
+        again.append(each.evidence(repeated / each.fit.noise))
     return np.array(first + again)
 
 
-def _crowd(tail: "_Tail", rounds: Ints) -> Floats:
+def _crowd(measured: Measurement, rounds: Ints) -> Floats:
     """Return for each pair the share of its round that is slow, where its links are contended.
 
     Contention repeats itself: what is slow in a round of many slow ones proves no more than that.
     """
-    number, has = int(rounds.max()) + 1, np.isfinite(tail.scores)
-    all_of, slow_of = (np.bincount(rounds[each], minlength=number) for each in (has, tail.slow))
+    number, has = int(rounds.max()) + 1, np.isfinite(measured.scores)
+    all_of, slow_of = (np.bincount(rounds[each], minlength=number) for each in (has, measured.slow))
     share = slow_of / np.maximum(all_of, 1)
     crowd: Floats = np.where((share > CONTENDED / 2) & (slow_of > 2), share, 1e-300)[rounds]
     return crowd
-
-
-class _Tail:
-    """How many pairs are slow by so much: those that were seen, and what to expect beyond.
-
-    Beyond the slowest pairs the tail is a power law with the exponent of these (Hill's estimate),
-    which is cautious of normal noise. Of a few pairs no exponent is known; of those it is Student's
-    t with 3 degrees of freedom. Where so many are slow that it is a pattern, nothing is beyond.
-    """
-
-    def __init__(self, measurement: Measurement) -> None:
-        self.scores = measurement.loss / measurement.fit.scale
-        self.ordered = np.sort(self.scores[np.isfinite(self.scores)])
-        size = len(self.ordered)
-        self.top = max(TAIL_FEWEST, int(TAIL_SHARE * size))
-        self.known = size >= 10 * TAIL_FEWEST
-        smallest = SMALLEST[measurement.quantity]
-        self.slow = (measurement.loss >= smallest) & (self.scores >= PATTERN_SCORE)
-        self.is_pattern = self.slow.sum() > max(PATTERN_FROM * size, PATTERN_FEWEST)
-
-    def evidence(self, scores: Floats) -> Floats:
-        """Return -ln of the share of pairs that are as slow as each of these, or slower."""
-        size = len(self.ordered)
-        count = size - np.searchsorted(self.ordered, scores)
-        share: Floats = np.maximum(count, 1) / max(size, 1)
-        if self.is_pattern:
-            beyond = share
-        elif self.known:
-            start = self.ordered[-self.top]
-            start = max(float(start), 1e-9)
-            slope = 1 / max(float(np.mean(np.log(self.ordered[-self.top :] / start))), 1e-9)
-            beyond = self.top / size * (np.maximum(scores, start) / start) ** -slope
-        else:
-            beyond = _t3_tail(scores * T3_SCALE)
-        evidence: Floats = -np.log(np.clip(np.minimum(share, beyond), 1e-300, 1))
-        return np.where(np.isfinite(scores), evidence, np.nan)
 
 
 def _chance(evidence: Floats) -> Floats:

@@ -25,7 +25,7 @@ from acceptance.relations.claim_comparisons import DAY, Evaluation, described
 from acceptance.relations.pairs import Figure, Incomparable
 from acceptance.relations.results import Places, Result, asked_by, gather
 from acceptance.rfm import configuration
-from acceptance.simulation import Beyond, beyond, is_input
+from acceptance.simulation import beyond, is_input
 
 #: Days that the two results of a pair may lie apart.
 WINDOW = 30.0
@@ -146,11 +146,11 @@ def _told(claim: Claim, library: Library) -> ClaimResult | None:
     """Return that the model cannot say whether a claim holds, and why; None where it can."""
     lacks = {name: beyond(*claim.stated(side)) for name, side in claim.named.items()}
     if claim.right and _is_one_fabric(claim.left, claim.right, library):
-        lacks["left and right"] = Beyond.PROCESSOR
+        lacks["left and right"] = "processor"
     for name, lacking in lacks.items():
         if lacking:
-            detail = f"{name}: the model has no {lacking.value}"
-            return ClaimResult(claim, BEYOND_MODEL, reason=lacking.value, detail=detail)
+            detail = f"{name}: the model has no {lacking}"
+            return ClaimResult(claim, BEYOND_MODEL, reason=lacking, detail=detail)
     return None
 
 

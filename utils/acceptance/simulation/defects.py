@@ -11,12 +11,12 @@ from typing import Literal
 
 from msgspec import structs
 
+from acceptance.core.errors import Fault
 from acceptance.fabric import Facts, limits
 from acceptance.simulation.platform import (
     Link,
     Platform,
     SimulatedRun,
-    SimulationFault,
     parameters_of,
 )
 
@@ -91,14 +91,14 @@ class Injected:
 
     @classmethod
     def of(cls, text: str) -> "Injected":
-        """Read `NAME` or `NAME:PLACE`; raises SimulationFault for a name that is not known."""
+        """Read `NAME` or `NAME:PLACE`; raises Fault for a name that is not known."""
         name, _, place = text.partition(":")
         if name not in DEFECTS:
-            raise SimulationFault(f"unknown fault {name!r}; known: {', '.join(DEFECTS)}")
+            raise Fault(f"unknown fault {name!r}; known: {', '.join(DEFECTS)}")
         fault = DEFECTS[name]
         default = {"uplink": _UPLINK, "fabric": ""}.get(fault.where, _NODE)
         if place and not default:
-            raise SimulationFault(f"{text}: {name} is of the whole fabric, and has no place")
+            raise Fault(f"{text}: {name} is of the whole fabric, and has no place")
         return cls(fault, place or default)
 
     def __str__(self) -> str:
@@ -134,12 +134,12 @@ class Injected:
         return structs.replace(facts, **self.fault.facts) if name == self.place else facts
 
     def apply(self, run: SimulatedRun) -> SimulatedRun:
-        """Return a run with the fault; raises SimulationFault where its place does not exist."""
+        """Return a run with the fault; raises Fault where its place does not exist."""
         platform = run.platform
         if self.why_not(run.facts, platform):
             return run
         if self.fault.where in ("node", "cable") and self.place not in platform.hosts:
-            raise SimulationFault(f"{self}: there is no node {self.place!r}")
+            raise Fault(f"{self}: there is no node {self.place!r}")
         if self.fault.moved == "ranks":
             first = run.ranks[0]
             return replace(run, ranks=tuple(first if h == self.place else h for h in run.ranks))
@@ -180,7 +180,7 @@ class Injected:
 
 
 def injected(environment: Mapping[str, str] = os.environ) -> Injected | None:
-    """Return the fault that a run shall have, None for none; raises SimulationFault."""
+    """Return the fault that a run shall have, None for none; raises Fault."""
     asked = environment.get(VARIABLE)
     return Injected.of(asked) if asked else None
 

@@ -22,10 +22,6 @@ from acceptance.machine.placement import HOST_FILE, PLATFORM_FILE
 _RATES_OF_2009 = ("SDR", "DDR", "QDR")
 
 
-class SimulationFault(Fault, ValueError):
-    """What cannot be simulated, and why."""
-
-
 #: 256 bytes of payload with 20 around it (fabric/rates.py); 4 of flow control are assumed.
 _PAYLOAD = 256 / 280
 
@@ -83,14 +79,14 @@ GIGABIT = Parameters(
 
 
 def parameters_of(facts: Facts) -> Parameters:
-    """Return the parameters of a fabric; raises SimulationFault where there are none."""
+    """Return the parameters of a fabric; raises Fault where there are none."""
     if facts.technology == "infiniband":
         return INFINIBAND if facts.rate in _RATES_OF_2009 else MODERN
     if facts.technology in ("roce", "omni-path", "slingshot"):
         return MODERN
     if facts.technology == "ethernet":
         return GIGABIT if facts.rate is not None and float(facts.rate) <= 5 else ETHERNET
-    raise SimulationFault(f"{facts.technology}: no parameters are known to simulate it with")
+    raise Fault(f"{facts.technology}: no parameters are known to simulate it with")
 
 
 #: Hosts of a platform at most: each pair has a route in the file, 200 bytes each.
@@ -158,19 +154,19 @@ class Platform:
         loopback: bool = False,
         parameters: Parameters | None = None,
     ) -> "Platform":
-        """Make a platform of a partition's facts; raises SimulationFault for what cannot be.
+        """Make a platform of a partition's facts; raises Fault for what cannot be.
 
         Of a link its rate is required; where nothing is stated of slots they bound nothing.
         """
         if facts is None:
-            raise SimulationFault('the partition states no "fabric" in its `extras`')
+            raise Fault('the partition states no "fabric" in its `extras`')
         if not 0 < nodes <= MOST_HOSTS:
-            raise SimulationFault(f"{nodes} nodes; a simulation has 1 to {MOST_HOSTS}")
+            raise Fault(f"{nodes} nodes; a simulation has 1 to {MOST_HOSTS}")
         model = parameters or parameters_of(facts)
         links = [*_of_hosts(facts, nodes, model, tree, loopback=loopback)]
         if tree is not None:
             if tree.leaf < 1 or tree.spines < 1 or nodes % tree.leaf:
-                raise SimulationFault(
+                raise Fault(
                     f"a fat tree of {nodes} nodes, {tree.leaf} a leaf, with {tree.spines} spines "
                     "cannot be routed: whole leaves and a spine are required"
                 )
@@ -183,11 +179,11 @@ class Platform:
         return cls(tuple(f"n{k}" for k in range(nodes)), tuple(links), tree, cores, loopback)
 
     def link(self, name: str) -> Link:
-        """Return a link; raises SimulationFault where there is none of this name."""
+        """Return a link; raises Fault where there is none of this name."""
         for link in self.links:
             if link.name == name:
                 return link
-        raise SimulationFault(f"the platform has no link {name!r}")
+        raise Fault(f"the platform has no link {name!r}")
 
     def route(self, sender: int, receiver: int) -> list[tuple[str, str]]:
         """Return the links from host to host (their numbers) with the direction: UP or DOWN."""
@@ -252,7 +248,7 @@ def _cable(facts: Facts, model: Parameters) -> float:
     bound = limits.link(structs.replace(facts, mtu=facts.mtu or model.mtu))
     if bound is None:
         needed = "rate and lanes" if facts.technology == "infiniband" else "rate"
-        raise SimulationFault(f"{facts.text}: its {needed} must be stated to be simulated")
+        raise Fault(f"{facts.text}: its {needed} must be stated to be simulated")
     return bound.value
 
 

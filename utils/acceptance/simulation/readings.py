@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
 
+from acceptance.core.errors import Fault
 from acceptance.fabric import ERRORS, Facts, outputs, rates
 from acceptance.fabric.topology import Device, End, Link, Topology
 from acceptance.simulation.defects import Injected
-from acceptance.simulation.platform import Platform, SimulationFault, Tree
+from acceptance.simulation.platform import Platform, Tree
 
 
 def write_node(folder: Path, name: str, stated: Facts, fault: Injected | None = None) -> str:
@@ -85,7 +86,7 @@ def _guid(number: int) -> str:
 
 
 def cabling(facts: Facts, platform: Platform, fault: Injected | None = None) -> Topology:
-    """Lay the cables of a platform; raises SimulationFault for facts without a rate.
+    """Lay the cables of a platform; raises Fault for facts without a rate.
 
     Hosts are in the order of their places, leaves before spines. Without a tree there is one leaf.
     """
@@ -122,7 +123,7 @@ def _tree_of(platform: Platform) -> Tree:
 def _link(one: End, other: End, facts: Facts) -> Link:
     rate = facts.port_rate
     if rate is None or not rate.word:
-        raise SimulationFault(f"{facts.text}: its rate must be stated to be simulated")
+        raise Fault(f"{facts.text}: its rate must be stated to be simulated")
     return Link((one, other), f"{rate.lanes}x", rate.word, "Active")
 
 
@@ -210,10 +211,10 @@ def write_fabric(
 ) -> str:
     """Write what a fabric shows; return the command that reads it into the folders it is given.
 
-    Raises SimulationFault for a fabric that is none of InfiniBand.
+    Raises Fault for a fabric that is none of InfiniBand.
     """
     if facts.technology != "infiniband":
-        raise SimulationFault(f"nobody sees all of a fabric of {facts.technology}")
+        raise Fault(f"nobody sees all of a fabric of {facts.technology}")
     fabric = cabling(facts, platform, fault)
     texts = {
         "ibnetdiscover": ibnetdiscover(fabric),

@@ -28,7 +28,6 @@ from acceptance.machine import (
     usable_cores,
     usable_memory,
 )
-from acceptance.simulation.platform import SimulationFault
 
 #: Builds a suite from its source.
 BUILD = Path(__file__).with_name("build.sh")
@@ -154,7 +153,7 @@ def _file_of(name: str) -> Path:
         if (path := folder / f"{name}.py").is_file():
             return path
     places = ", ".join(map(str, folders))
-    raise SimulationFault(f"there is no {name}.py in {places}: no such system to simulate")
+    raise Fault(f"there is no {name}.py in {places}: no such system to simulate")
 
 
 def _system(name: str, descr: str, parts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -8,8 +8,7 @@ Its results are judged by published peaks, else by what was recorded.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import Enum
+from typing import Literal
 
 from acceptance import suites
 from acceptance.core.words import model_of
@@ -27,16 +26,16 @@ _COMPUTING = ("npb", "himeno", "namd", "cpmd", "specmpi", "hpcc")
 _MEMORY = ("STREAM", "RandomAccess")
 
 
-class Beyond(Enum):
-    """What the model lacks; the value says it in two or three words."""
-
-    RATE = "message rate"
-    PAIRS = "several pairs at once"
-    INSIDE = "inside a node"
-    COLLECTIVE = "collective operation"
-    COMPUTATION = "computation"
-    MEMORY = "memory"
-    PROCESSOR = "processor"
+#: What the model lacks, in two or three words.
+Beyond = Literal[
+    "message rate",
+    "several pairs at once",
+    "inside a node",
+    "collective operation",
+    "computation",
+    "memory",
+    "processor",
+]
 
 
 def beyond(benchmark: str, metric: str, keys: Mapping[str, str]) -> Beyond | None:
@@ -46,22 +45,22 @@ def beyond(benchmark: str, metric: str, keys: Mapping[str, str]) -> Beyond | Non
     `reference/README.md`; those that are missing may have any value.
     """
     if any(word in metric for word in _MEMORY):
-        return Beyond.MEMORY
+        return "memory"
     if benchmark.partition(".")[0] in _COMPUTING:
-        return Beyond.PAIRS if "Ring" in metric else Beyond.COMPUTATION
+        return "several pairs at once" if "Ring" in metric else "computation"
     # A communication balance is the ratio of what is inside a node to what is between two.
     inside = keys.get("placement", "").startswith("intra") or "socket" in keys.get("placement", "")
     if inside or keys.get("nodes") == "1" or "intranode" in keys or benchmark.startswith("cbr."):
-        return Beyond.INSIDE
+        return "inside a node"
     record = suites.find(benchmark)
     if not suites.has_check(benchmark) and benchmark not in suites.SUITES:
         return None  # no such program is run at all
     if not record.point_to_point:
-        return Beyond.COLLECTIVE
+        return "collective operation"
     if record.processes != "two" and keys.get("np") != "2" and keys.get("pairs") != "1":
-        return Beyond.PAIRS
+        return "several pairs at once"
     small = metric in ("", "bandwidth") and stated_sizes(keys)[0] < SIZES["large"][0]
-    return Beyond.RATE if metric == "message_rate" or small else None
+    return "message rate" if metric == "message_rate" or small else None
 
 
 def is_input(metric: str, keys: Mapping[str, str]) -> bool:
@@ -80,18 +79,6 @@ def judged_as_published(benchmark: str, metric: str, keys: Mapping[str, str]) ->
     return metric == "bandwidth_peak" and beyond(benchmark, metric, keys) is None
 
 
-@dataclass(frozen=True)
-class Judging:
-    """The row that judges a result of a model, and its thresholds; None: none does.
-
-    `otherwise` says with what a row was recorded that would judge it if that had been the same.
-    """
-
-    row: Reference | None = None
-    thresholds: tuple[float | None, float | None] | None = None
-    otherwise: str = ""
-
-
 def judging(
     library: Library,
     place: tuple[str, str, str],
@@ -99,8 +86,11 @@ def judging(
     parameters: Mapping[str, str],
     unit: str,
     provenance: Mapping[str, str],
-) -> Judging:
-    """Return what judges a result of a system, partition and benchmark.
+) -> tuple[Reference | None, tuple[float | None, float | None] | None, str]:
+    """Return the row that judges a result of a system, partition and benchmark, and its thresholds.
+
+    Both are None where none does; the third is with what a row was recorded that would judge it if
+    that had been the same.
 
     A published value of the real system does where `judged_as_published`, and where it is stated by
     how much the model is known to be off; else what was recorded with the same simulator and suite,
@@ -115,10 +105,10 @@ def judging(
         row = library.look_up(*of_real, ("published",))
         within = row and known_errors.thresholds("published", row.relation, unit)
         if row and within:
-            return Judging(row, within)
+            return row, within, ""
     row = library.look_up(*place, metric, parameters, unit, (RECORDED,))
     if row is None:
-        return Judging()
+        return None, None, ""
     if row.where != recorded_with(provenance):
-        return Judging(otherwise=row.where)
-    return Judging(row, library.thresholds(row))
+        return None, None, row.where
+    return row, library.thresholds(row), ""
