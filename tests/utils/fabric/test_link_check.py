@@ -194,6 +194,17 @@ def test_a_slot_that_cannot_be_read(tree):
     assert lines(tree, QDR) == [line]
 
 
+@pytest.mark.parametrize(
+    ("version", "firmware"), [("20.31.1014", "20.31.1014"), ("", ""), (None, "")]
+)
+def test_an_adapter_whose_firmware_nobody_tells_is_as_good(tree, version, firmware):
+    pair(tree).add("class/infiniband/mlx5_0", fw_ver=version or "")
+    if version is None:
+        tree.spoil("class/infiniband/mlx5_0/fw_ver")
+    assert tree.node().adapters["mlx5_0"].firmware == firmware
+    assert lines(tree, QDR) == []
+
+
 def test_a_device_that_cannot_be_found_has_no_slot_to_judge(tree):
     device = pair(tree).root / "class/infiniband/mlx5_0/device"
     device.unlink()

@@ -32,7 +32,18 @@ def test_two_neighbours_at_one_interface(recorded):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"lldp": {"interface": {"eth1": {}}}}', "3"]
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        '{"lldp": {"interface": {"eth1": {}}}}',
+        "3",
+        # What `-f json0` prints: read as no cable it would be a lost one.
+        '{"lldp": [{}]}',
+        '{"lldp": [{"interface": [{"name": "eth1"}]}]}',
+    ],
 )
 def test_anything_else_is_refused(text):
     with pytest.raises(ParseError, match="no output of `lldpctl"):
