@@ -44,7 +44,7 @@ from acceptance.verdict import (
 )
 
 FORMAT = "interconnect acceptance protocol"
-VERSION = 3
+VERSION = 4
 ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "rejected"
 UNDECIDED = "not decided"
 #: The outcome of what was simulated, whatever its results are: that of the model is `of_model`.
