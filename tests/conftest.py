@@ -329,6 +329,7 @@ class _Same:
             self.others.add(report.nodeid)
 
     def pytest_sessionfinish(self):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(json.dumps(sorted(self.tests - self.others)))
 
 
