@@ -248,9 +248,9 @@ class FabricView(JudgedCheck):
     def judged(self):
         """Return what this reading shows; raises Fault for a file of the past that is malformed."""
         name, workspace = whole_fabric.name_of(self.current_partition), Workspace.of()
-        site = seen.FabricSite(name, (), whole_fabric.hosts())
+        of_hosts = whole_fabric.hosts()
         with stored.state_locked(workspace.var, name):
-            found = seen.judge_readings(self.readings, site, workspace)
+            found = seen.judge_readings(self.readings, name, of_hosts, workspace)
             state_files.write(stored.state_path(workspace.var, name), found.state)
         failing = len(found.failing)
         switches, hosts, links = self.counts.values()

@@ -212,16 +212,15 @@ class PlacedCheck(JudgedCheck, Pinned):
             return []
         min_bytes = max(self.sizes_of_messages(), default=0) if self.is_bandwidth() else 0
         try:
-            links = plausibility.evidence(Path(self.stagedir, LINKS), nodes, self.fabric, min_bytes)
+            faults, explaining, told = plausibility.evidence(
+                Path(self.stagedir, LINKS), nodes, self.fabric, min_bytes
+            )
         except ValueError as err:
             raise SanityError(str(err)) from None
-        if links.bytes:
-            moved = min(links.bytes.values())
-            self.provenance["bytes"] = f"{moved} or more over the fabric of each node"
-        if links.unknown:
-            self.provenance["bytes"] = f"not known: {'; '.join(links.unknown)}"
-        self.record(links.deviations)
-        return links.faults
+        if told:
+            self.provenance["bytes"] = told
+        self.record(explaining)
+        return faults
 
     def is_bandwidth(self):
         """Tell whether this is a benchmark of the bandwidth between two nodes."""
@@ -235,8 +234,7 @@ class PlacedCheck(JudgedCheck, Pinned):
         """Return which results cannot be true, by what the fabric, or a node's memory, can do."""
         row = suites.find(self.benchmark_name)
         if self.layout.nodes == 1:
-            extras = extras_of(self.current_partition)
-            stated, place = plausibility.Memory(extras.memory_bandwidth, extras.cache), "memory"
+            stated, place = extras_of(self.current_partition), "memory"
             lines, told = plausibility.implausible_inside(
                 row, self.measurements, stated, self.layout
             )

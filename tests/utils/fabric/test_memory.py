@@ -2,18 +2,19 @@
 
 import pytest
 
-from acceptance.fabric.plausibility import CACHES, Memory, implausible_inside
+from acceptance.core.extras import PartitionExtras
+from acceptance.fabric.plausibility import CACHES, implausible_inside, memory_limit
 from acceptance.machine import Layout
 from acceptance.suites import find
 
 ONE = Layout(2, 2, "intra-node")
 #: 100 GB/s, and 1 MiB of caches, 3 with private ones.
-NODE = Memory(100_000, 2**20)
+NODE = PartitionExtras(memory_bandwidth=100_000, cache=2**20)
 SIZE = 2**22
 
 
-def judged(benchmark, measured, memory=NODE, layout=ONE):
-    return implausible_inside(find(benchmark), measured, memory, layout)
+def judged(benchmark, measured, stated=NODE, layout=ONE):
+    return implausible_inside(find(benchmark), measured, stated, layout)
 
 
 @pytest.mark.parametrize(
@@ -34,7 +35,7 @@ def judged(benchmark, measured, memory=NODE, layout=ONE):
     ],
 )
 def test_a_bandwidth_inside_a_node_is_bound_by_its_memory(benchmark, layout, limit):
-    assert NODE.limit(find(benchmark), SIZE, layout) == pytest.approx(limit)
+    assert memory_limit(find(benchmark), SIZE, NODE, layout) == pytest.approx(limit)
     name = f"bandwidth_{SIZE}"
     lines, told = judged(benchmark, {name: (limit * 1.01, "MB/s")}, layout=layout)
     assert (lines, told[:13]) == ([], "compared from")
@@ -43,7 +44,7 @@ def test_a_bandwidth_inside_a_node_is_bound_by_its_memory(benchmark, layout, lim
 
 
 def test_large_messages_come_near_to_half_of_the_memory():
-    assert NODE.limit(find("osu.bw"), 2**34, ONE) == pytest.approx(50_000, rel=1e-3)
+    assert memory_limit(find("osu.bw"), 2**34, NODE, ONE) == pytest.approx(50_000, rel=1e-3)
 
 
 def test_messages_that_fit_into_the_caches_are_not_bound():
@@ -56,15 +57,16 @@ def test_messages_that_fit_into_the_caches_are_not_bound():
 
 
 @pytest.mark.parametrize(
-    ("memory", "said"),
+    ("stated", "said"),
     [
-        (Memory(0, 2**20), "not compared: the partition states no memory_bandwidth"),
-        (Memory(1.0, 0), "not compared: the partition states no cache"),
-        (Memory(0, 0), "not compared: the partition states no memory_bandwidth and no cache"),
+        ({"cache": 2**20}, "not compared: the partition states no memory_bandwidth"),
+        ({"memory_bandwidth": 1.0}, "not compared: the partition states no cache"),
+        ({}, "not compared: the partition states no memory_bandwidth and no cache"),
     ],
 )
-def test_what_is_not_stated_is_told_as_not_compared(memory, said):
-    assert judged("osu.bw", {f"bandwidth_{SIZE}": (1e9, "MB/s")}, memory) == ([], said)
+def test_what_is_not_stated_is_told_as_not_compared(stated, said):
+    measured = {f"bandwidth_{SIZE}": (1e9, "MB/s")}
+    assert judged("osu.bw", measured, PartitionExtras(**stated)) == ([], said)
 
 
 @pytest.mark.parametrize(

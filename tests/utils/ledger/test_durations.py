@@ -1,5 +1,7 @@
 """What a run tells of how far it has come."""
 
+import pytest
+
 from acceptance.ledger import durations
 from acceptance.ledger.durations import RunProgress
 from tests.made import Database, one_night
@@ -56,6 +58,30 @@ def test_the_newest_session_that_ran_a_case_tells(tmp_path, monkeypatch):
     assert durations.recent(database.path, keys) == {keys[0]: 3600.0, keys[1]: 1800.0}
     assert durations.recent(database.path, keys) == durations.durations(opened(database.path), keys)
     assert durations.recent(database.path, keys, patience=-1.0) == {keys[0]: 3600.0}
+
+
+@pytest.mark.parametrize(
+    "blob",
+    [
+        "{",
+        "[]",
+        '{"runs": []}',
+        '{"session_info": {"uuid": "1", "time_start_unix": 1, "time_end_unix": 2}, "runs": [{}]}',
+        '{"session_info": {"uuid": "1", "time_start_unix": 1, "time_end_unix": NaN}, "runs": [{}]}',
+        '{"session_info": {"uuid": "1", "time_start_unix": 1, "time_end_unix": 2}, '
+        '"runs": [{"testcases": [3]}]}',
+    ],
+)
+def test_a_run_begins_beside_a_session_that_is_malformed(tmp_path, monkeypatch, blob):
+    database = Database(tmp_path / "results.db")
+    database_times(monkeypatch)["run"] = 10.0
+    for night in range(2):
+        database.add([one_night(night, 0)])
+    last = "(SELECT max(rowid) FROM sessions)"
+    database.connection.execute(f"UPDATE sessions SET json_blob = ? WHERE rowid = {last}", (blob,))
+    database.connection.commit()
+    key = one_night(0, 0).name, "made:compute+spack-openmpi", ""
+    assert durations.recent(database.path, [key]) == {key: 3600.0}
 
 
 def database_times(monkeypatch):

@@ -52,9 +52,9 @@ def run(options: argparse.Namespace) -> int:
     """
     workspace = options.workspace
     system = configuration.load(options.config_files).system(options.system)
-    site = seen.fabric_of(system, workspace.place_of, options.partition)
+    name, adapters, hosts = seen.fabric_of(system, workspace.place_of, options.partition)
     if options.source is not None:
-        found = seen.judge_readings(seen.read_stored(options.source), site, workspace)
+        found = seen.judge_readings(seen.read_stored(options.source), name, hosts, workspace)
     elif is_simulated(system["name"]):
         raise Fault(
             f"{system['name']} is simulated: no adapter of this machine sees it; show what a run "
@@ -62,8 +62,8 @@ def run(options: argparse.Namespace) -> int:
         )
     else:
         with tempfile.TemporaryDirectory(prefix="acceptance-fabric-") as folder:
-            readings = seen.read_live(Path(folder), site.adapters)
-            found = seen.judge_readings(readings, site, workspace)
+            readings = seen.read_live(Path(folder), adapters)
+            found = seen.judge_readings(readings, name, hosts, workspace)
     if options.format == "dot":
         marked = frozenset(each.device for each in found.failing)
         print(summary.dot(_topology(found), marked))

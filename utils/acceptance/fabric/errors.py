@@ -5,7 +5,6 @@ Nothing is reset here. Counters stop at their highest value; whoever has the rig
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from acceptance.core.findings import Finding
 from acceptance.core.text import plural, shortened
@@ -35,35 +34,19 @@ _LIMITS = {
 _SHOWN = 10
 
 
-@dataclass(frozen=True)
-class _Growth:
-    """What a counter of a port was and is; `grown` since the last reading, or since a reset."""
+def _growth(was: int, value: int) -> int:
+    """Return what a counter has grown by since the last reading, or since a reset."""
+    return value if value < was else value - was
 
-    name: str
-    was: int
-    value: int
 
-    @property
-    def reset(self) -> bool:
-        return self.value < self.was
+def _rising(name: str, was: int, value: int) -> str:
+    reset, full = " since it was reset" * (value < was), " (and full)" * (value == HIGHEST[name])
+    return f"{name} +{_growth(was, value)}{reset}{full}"
 
-    @property
-    def grown(self) -> int:
-        return self.value if self.reset else self.value - self.was
 
-    @property
-    def full(self) -> bool:
-        return self.value == HIGHEST.get(self.name)
-
-    @property
-    def rising(self) -> str:
-        reset, full = " since it was reset" * self.reset, " (and full)" * self.full
-        return f"{self.name} +{self.grown}{reset}{full}"
-
-    @property
-    def standing(self) -> str:
-        grown = f" (+{self.grown})" if self.grown else ""
-        return f"{self.name} {self.value}{grown}{', where it stops counting' * self.full}"
+def _standing(name: str, was: int, value: int) -> str:
+    grown, full = _growth(was, value), ", where it stops counting" * (value == HIGHEST[name])
+    return f"{name} {value}{f' (+{grown})' * bool(grown)}{full}"
 
 
 def limit(name: str, link: Link, hours: float, *, of_host: bool) -> tuple[float, str]:
@@ -90,26 +73,33 @@ def errors(
     if first:
         text = "the first reading: how fast errors rise is judged from the next one on"
         yield kinds.observation(kinds.NOT_JUDGED, "counters", found=text)
-    standing: list[tuple[End, list[_Growth]]] = []
+    #: The highest counter of a port, the port, and what all of its counters say.
+    standing: list[tuple[int, End, str]] = []
     resets: list[str] = []
     waits: dict[End, int] = {}
     for end, link in sorted(topology.by_end.items()):
-        was, value = before.get(str(end), {}), now.get(end, {})
-        if not (was or value):
+        then, value = before.get(str(end), {}), now.get(end, {})
+        if not (then or value):
             continue
         at = f"at {topology.name(end)}"
         of_host = not all(topology.is_switch(each.guid) for each in link.ends)
-        waited = _Growth(WAITED, was.get(WAITED, 0), value.get(WAITED, 0)).grown
+        waited = _growth(then.get(WAITED, 0), value.get(WAITED, 0))
         waits |= {end: waited} if waited else {}
-        growths = [_Growth(name, was.get(name, 0), value.get(name, 0)) for name in HIGHEST]
-        resets += [topology.name(end)] * any(each.reset for each in growths)
-        limits = {each.name: limit(each.name, link, hours, of_host=of_host) for each in growths}
-        if rising := [each for each in growths if each.grown > limits[each.name][0]]:
-            found = f"{', '.join(each.rising for each in rising)} in {hours:.1f} h"
-            yield of_link(topology, link, kinds.ERRORS, found, limits[rising[0].name][1], at)
-        elif stands := [each for each in growths if each.value]:
-            standing.append((end, stands))
-    yield from _standing(topology, standing)
+        both = [(name, then.get(name, 0), value.get(name, 0)) for name in HIGHEST]
+        resets += [topology.name(end)] * any(is_now < was for _, was, is_now in both)
+        limits = {name: limit(name, link, hours, of_host=of_host) for name in HIGHEST}
+        rising = {
+            name: _rising(name, was, is_now)
+            for name, was, is_now in both
+            if _growth(was, is_now) > limits[name][0]
+        }
+        if rising:
+            found = f"{', '.join(rising.values())} in {hours:.1f} h"
+            yield of_link(topology, link, kinds.ERRORS, found, limits[next(iter(rising))][1], at)
+        elif most := max(is_now for _, _, is_now in both):
+            stands = [_standing(name, was, is_now) for name, was, is_now in both if is_now]
+            standing.append((most, end, ", ".join(stands)))
+    yield from _that_stand(topology, standing)
     if resets:
         yield kinds.observation(
             kinds.RESET, "counters",
@@ -117,21 +107,20 @@ def errors(
             f"the device restarted): {shortened(resets, _SHOWN)}",
         )  # fmt: skip
     if waits:  # the longest, as a fact: ticks differ between makers
-        most = max(sorted(waits), key=lambda end: waits[end])
+        longest = max(sorted(waits), key=lambda end: waits[end])
         yield kinds.observation(
-            kinds.CONGESTION, topology.link_text(topology.by_end[most]), what=WAITED,
-            found=f"+{waits[most]} in {hours:.1f} h at {topology.name(most)}, the most of "
+            kinds.CONGESTION, topology.link_text(topology.by_end[longest]), what=WAITED,
+            found=f"+{waits[longest]} in {hours:.1f} h at {topology.name(longest)}, the most of "
             f"{plural(len(waits), 'port')} that waited; congestion, no error",
         )  # fmt: skip
 
 
-def _standing(topology: Topology, ports: list[tuple[End, list[_Growth]]]) -> Iterator[Finding]:
-    ports.sort(key=lambda port: -max(each.value for each in port[1]))
-    for end, stands in ports[:_SHOWN]:
-        found = ", ".join(each.standing for each in stands)
+def _that_stand(topology: Topology, ports: list[tuple[int, End, str]]) -> Iterator[Finding]:
+    ports.sort(key=lambda port: -port[0])
+    for _, end, found in ports[:_SHOWN]:
         link, at = topology.by_end[end], f"at {topology.name(end)}"
         yield of_link(topology, link, kinds.STANDING, found, "0", at)
-    if rest := [topology.name(end) for end, _ in ports[_SHOWN:]]:
+    if rest := [topology.name(end) for _, end, _ in ports[_SHOWN:]]:
         yield kinds.observation(
             kinds.STANDING, "counters",
             found=f"{plural(len(rest), 'port')} more stand above 0: {rest[0]} to {rest[-1]} "

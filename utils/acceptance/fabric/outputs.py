@@ -48,7 +48,7 @@ Example (infiniband-diags); the GUID is that of the node, the port ALL a switch'
 import gzip
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -414,134 +414,140 @@ def read(folder: Path) -> Reading:
     """Read a folder that `fabric.sh` filled; raises Fault where there is no such folder."""
     if not folder.is_dir():
         raise Fault("no such folder; `fabric.sh FOLDER` fills one", where=str(folder))
-    return _Folder(folder).reading()
+    faults: list[Finding] = []
+    begin, end = (_number(folder, name) for name in ("begin", "end"))
+    if begin is None:
+        faults.append(_fault(folder, "not-run", "", f"{folder} has no reading of a fabric"))
+    elif end is None:
+        text = f"the reading in {folder} was stopped before its end"
+        faults.append(_fault(folder, "cut", "", text))
+    topology = _topology(folder, faults) if begin is not None else None
+    told = _output(folder, "ibqueryerrors", parse_query_errors, faults) if topology else None
+    counters, failures = told or (None, 0)
+    if failures:
+        text = f"{plural(failures, 'question')} of counters got no answer"
+        faults.append(_fault(folder, "half", "ibqueryerrors", text))
+    if topology and _answered(folder, _ROUTES, faults) and _routes_of(folder) is None:
+        faults.append(_fault(folder, "empty", _ROUTES, "it printed nothing"))
+    return Reading(
+        folder, topology, counters, tuple(faults), begin, end,
+        _text(folder, "asked").strip(), one_line(_text(folder, "versions")),
+    )  # fmt: skip
 
 
-@dataclass
-class _Folder:
-    folder: Path
-    faults: list[Finding] = field(default_factory=list)
-
-    def reading(self) -> Reading:
-        begin, end = (self._number(name) for name in ("begin", "end"))
-        if begin is None:
-            self._fault("not-run", "", f"{self.folder} has no reading of a fabric")
-        elif end is None:
-            self._fault("cut", "", f"the reading in {self.folder} was stopped before its end")
-        topology = self._topology() if begin is not None else None
-        told = self._output("ibqueryerrors", parse_query_errors) if topology else None
-        counters, failures = told or (None, 0)
-        if failures:
-            asked = plural(failures, "question")
-            self._fault("half", "ibqueryerrors", f"{asked} of counters got no answer")
-        if topology and self._answered(_ROUTES) and _routes_of(self.folder) is None:
-            self._fault("empty", _ROUTES, "it printed nothing")
-        return Reading(
-            self.folder, topology, counters, tuple(self.faults), begin, end,
-            self._text("asked").strip(), one_line(self._text("versions")),
-        )  # fmt: skip
-
-    def _topology(self) -> Topology | None:
-        found = self._output("ibnetdiscover", parse_netdiscover)
-        if found is None:
-            return None
-        topology, half, unlike = found
-        self._told("half", "ibnetdiscover", half)
-        self._told("disagree", "ibnetdiscover", unlike)
-        ports = self._output("iblinkinfo", parse_linkinfo)
-        if ports is not None:
-            topology = self._with_states(topology, ports)
-        if repeated := shortened(sorted(topology.repeated), 3):
-            text = f"several devices are called {repeated}: they are told by their GUIDs"
-            self._fault("names", "", text)
-        return topology
-
-    def _with_states(self, topology: Topology, ports: dict[End, PortState]) -> Topology:
-        states = {end: ports[port] for port in ports if (end := _end(topology, port))}
-        down = {end: physical for end, (state, physical) in states.items() if state == "Down"}
-        self._told("half", "iblinkinfo", [
-            f"{topology.name(end)} has a link, but its other end was not discovered"
-            for end in states if end not in down and end not in topology.by_end
-        ])  # fmt: skip
-        self._told("disagree", "iblinkinfo", [
-            f"it has no link at {topology.name(end)}, where ibnetdiscover has one"
-            for end in topology.by_end if end not in states or end in down
-        ])  # fmt: skip
-        links = tuple(replace(link, state=_worse(states, link.ends)) for link in topology.links)
-        lids = any(device.lid for device in topology.devices.values())
-        if links and not (lids and any(link.state == "Active" for link in links)):
-            self._fault("no-manager", "", "no subnet manager has taken the fabric into service: "
-                        "no link is active; start one (opensm, or that of a switch)")  # fmt: skip
-        return replace(topology, links=links, down=down)
-
-    def _output(self, program: str, parse: Callable[[str, str], Parsed]) -> Parsed | None:
-        """Return what a program printed, parsed; None, and a fault, where there is nothing."""
-        if not self._answered(program):
-            return None
-        path = self.folder / f"{program}.out"
-        try:
-            text = read_whole(path, LONGEST)
-            if not text.strip():
-                self._fault("empty", program, f"it printed nothing; {self._last_words(program)}")
-                return None
-            return parse(text, path.name)
-        except ParseError as error:
-            self._fault("form", "", f"{error}; known is what infiniband-diags 44.0 prints")
-        except OSError as error:
-            self._fault("failed", program, f"{path} cannot be read: {error.strerror or error}")
+def _topology(folder: Path, faults: list[Finding]) -> Topology | None:
+    """Return the fabric with the states of its links, and add what is wrong with it to `faults`."""
+    found = _output(folder, "ibnetdiscover", parse_netdiscover, faults)
+    if found is None:
         return None
+    topology, half, unlike = found
+    faults += _told(folder, "half", "ibnetdiscover", half)
+    faults += _told(folder, "disagree", "ibnetdiscover", unlike)
+    ports = _output(folder, "iblinkinfo", parse_linkinfo, faults)
+    if ports is not None:
+        topology = _with_states(folder, topology, ports, faults)
+    if repeated := shortened(sorted(topology.repeated), 3):
+        text = f"several devices are called {repeated}: they are told by their GUIDs"
+        faults.append(_fault(folder, "names", "", text))
+    return topology
 
-    def _answered(self, program: str) -> bool:
-        """Tell whether a program has answered; a fault says why not, or why only by half."""
-        what, last = PROGRAMS[program], self._last_words(program)
-        status, errors = self._text(f"{program}.status").strip(), self._text(f"{program}.err")
-        if status == "missing":
-            text = "the program is not installed, so "
-            text += f"{what} cannot be read; it is in infiniband-diags"
-            self._fault("missing", program, text)
-        elif status == "late":
-            self._fault("late", program, f"it did not end in time; {last}")
-        elif status == "":
-            self._fault("not-run", program, f"it was not run, so {what} were not read")
-        elif "MAD port" in errors:
-            text = "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) "
-            self._fault("permission", program, f"{text}or this user may not open it")
-        # ibqueryerrors ends with another status than 0 where a counter is above its threshold.
-        elif status != "0" and program != "ibqueryerrors":
-            self._fault("failed", program, f"it ended with status {status}; {last}")
-        else:
-            lost = [line for line in errors.splitlines() if any(word in line for word in _LOST)]
-            if lost:
-                text = (
-                    f"{plural(len(lost), 'question')} got no answer, so that parts of the fabric "
-                )
-                self._fault("half", program, f"{text}may be missing: {one_line(lost[0])}")
-            return True
-        return False
 
-    def _last_words(self, program: str) -> str:
-        """Return the last line of what a program complained of: the first say how it began."""
-        lines = reversed(self._text(f"{program}.err").splitlines())
-        return next((one_line(line) for line in lines if line.strip()), "")
+def _with_states(
+    folder: Path, topology: Topology, ports: dict[End, PortState], faults: list[Finding]
+) -> Topology:
+    states = {end: ports[port] for port in ports if (end := _end(topology, port))}
+    down = {end: physical for end, (state, physical) in states.items() if state == "Down"}
+    faults += _told(folder, "half", "iblinkinfo", [
+        f"{topology.name(end)} has a link, but its other end was not discovered"
+        for end in states if end not in down and end not in topology.by_end
+    ])  # fmt: skip
+    faults += _told(folder, "disagree", "iblinkinfo", [
+        f"it has no link at {topology.name(end)}, where ibnetdiscover has one"
+        for end in topology.by_end if end not in states or end in down
+    ])  # fmt: skip
+    links = tuple(replace(link, state=_worse(states, link.ends)) for link in topology.links)
+    lids = any(device.lid for device in topology.devices.values())
+    if links and not (lids and any(link.state == "Active" for link in links)):
+        text = "no subnet manager has taken the fabric into service: "
+        text += "no link is active; start one (opensm, or that of a switch)"
+        faults.append(_fault(folder, "no-manager", "", text))
+    return replace(topology, links=links, down=down)
 
-    def _told(self, kind: str, program: str, troubles: list[str]) -> None:
-        if troubles:
-            self._fault(kind, program, shortened(troubles, 3))
 
-    def _fault(self, kind: str, program: str, text: str) -> None:
-        asked = self._text("asked").strip()
-        words = (f"from {asked}" if asked else "", program, text.rstrip("; "))
-        self.faults.append(Finding(kind, ": ".join(filter(None, words)), device=program))
+def _output(
+    folder: Path, program: str, parse: Callable[[str, str], Parsed], faults: list[Finding]
+) -> Parsed | None:
+    """Return what a program printed, parsed; None, and one more fault, where there is nothing."""
+    if not _answered(folder, program, faults):
+        return None
+    path = folder / f"{program}.out"
+    try:
+        text = read_whole(path, LONGEST)
+        if text.strip():
+            return parse(text, path.name)
+        last = _last_words(folder, program)
+        faults.append(_fault(folder, "empty", program, f"it printed nothing; {last}"))
+    except ParseError as error:
+        said = f"{error}; known is what infiniband-diags 44.0 prints"
+        faults.append(_fault(folder, "form", "", said))
+    except OSError as error:
+        said = f"{path} cannot be read: {error.strerror or error}"
+        faults.append(_fault(folder, "failed", program, said))
+    return None
 
-    def _text(self, name: str) -> str:
-        try:
-            return (self.folder / name).read_text(errors="replace")
-        except OSError:
-            return ""
 
-    def _number(self, name: str) -> int | None:
-        text = self._text(name).strip()
-        return int(text) if text.isdecimal() else None
+def _answered(folder: Path, program: str, faults: list[Finding]) -> bool:
+    """Tell whether a program has answered; a fault says why not, or why only by half."""
+    what, last = PROGRAMS[program], _last_words(folder, program)
+    status, errors = _text(folder, f"{program}.status").strip(), _text(folder, f"{program}.err")
+    kind = text = ""
+    if status == "missing":
+        kind, text = "missing", "the program is not installed, so "
+        text += f"{what} cannot be read; it is in infiniband-diags"
+    elif status == "late":
+        kind, text = "late", f"it did not end in time; {last}"
+    elif status == "":
+        kind, text = "not-run", f"it was not run, so {what} were not read"
+    elif "MAD port" in errors:
+        kind = "permission"
+        text = "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) "
+        text += "or this user may not open it"
+    # ibqueryerrors ends with another status than 0 where a counter is above its threshold.
+    elif status != "0" and program != "ibqueryerrors":
+        kind, text = "failed", f"it ended with status {status}; {last}"
+    elif lost := [line for line in errors.splitlines() if any(word in line for word in _LOST)]:
+        kind, text = "half", f"{plural(len(lost), 'question')} got no answer, so that parts of the "
+        text += f"fabric may be missing: {one_line(lost[0])}"
+    faults += [_fault(folder, kind, program, text)] if kind else []
+    return kind in ("", "half")
+
+
+def _last_words(folder: Path, program: str) -> str:
+    """Return the last line of what a program complained of: the first say how it began."""
+    lines = reversed(_text(folder, f"{program}.err").splitlines())
+    return next((one_line(line) for line in lines if line.strip()), "")
+
+
+def _told(folder: Path, kind: str, program: str, troubles: list[str]) -> list[Finding]:
+    return [_fault(folder, kind, program, shortened(troubles, 3))] if troubles else []
+
+
+def _fault(folder: Path, kind: str, program: str, text: str) -> Finding:
+    asked = _text(folder, "asked").strip()
+    words = (f"from {asked}" if asked else "", program, text.rstrip("; "))
+    return Finding(kind, ": ".join(filter(None, words)), device=program)
+
+
+def _text(folder: Path, name: str) -> str:
+    try:
+        return (folder / name).read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def _number(folder: Path, name: str) -> int | None:
+    text = _text(folder, name).strip()
+    return int(text) if text.isdecimal() else None
 
 
 def _routes_of(folder: Path) -> Path | None:

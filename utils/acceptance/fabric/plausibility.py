@@ -8,12 +8,12 @@ the memory. Sizes of which nothing is left are not compared.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from acceptance.core.errors import read_whole
+from acceptance.core.extras import PartitionExtras
 from acceptance.core.findings import Finding
 from acceptance.core.words import RATES, read_metric, split_metric
 from acceptance.fabric.counters import GROWN, bytes_moved, error_growth
@@ -168,55 +168,51 @@ def slower_link(
     return ""
 
 
-@dataclass
-class Evidence:
-    """What the links of the nodes showed before and after a run.
-
-    `bytes` moved by node; `unknown` why the bytes of a node cannot be counted; `faults` what fails
-    the run, of the kinds link-failed and no-bytes; `deviations` what may explain a failure.
-    """
-
-    bytes: dict[str, int] = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)
-    faults: list[Finding] = field(default_factory=list)
-    deviations: list[Finding] = field(default_factory=list)
-
-
-def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes: int) -> Evidence:
+def evidence(
+    folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes: int
+) -> tuple[list[Finding], list[Finding], str]:
     """Read what `machine/rank.sh` left in a folder, NODE.before and NODE.after of each node.
 
-    `min_bytes` must have moved over the fabric of each node, 0 for no matter. Raises ParseError for
+    `min_bytes` must have moved over the fabric of each node, 0 for no matter. Returned are what
+    fails the run, of the kinds link-failed and no-bytes; what may explain a failure; and how many
+    bytes went over the fabric, or why that is not known (empty: nobody asks). Raises ParseError for
     a reading that is cut.
     """
-    result = Evidence()
+    faults: list[Finding] = []
+    explaining: list[Finding] = []
+    moved: list[int] = []
+    unknown: list[str] = []
     if facts is None or not facts.shown:
-        return result
+        return faults, explaining, ""
     for name in sorted(set(nodes)):
         paths = [folder / f"{name}.{when}" for when in ("before", "after")]
         if not all(path.is_file() for path in paths):
-            result.unknown.append(f"{name} reported nothing of its links")
+            unknown.append(f"{name} reported nothing of its links")
             continue
         before, after = (parse(read_whole(path, LONGEST), path.name) for path in paths)
         growth, links = error_growth(before, after), serving(before, facts)
-        result.deviations += [*deviations(before, facts), *growth]
+        explaining += [*deviations(before, facts), *growth]
         # The fabric is not to blame for what another network of the node does.
         for change in growth:
             if change.device in links and change.what in FATAL and change.expected == GROWN:
                 text = f"the link failed while it was measured: {change.text}"
-                result.faults.append(replace(change, kind="link-failed", text=text))
+                faults.append(replace(change, kind="link-failed", text=text))
         try:
-            result.bytes[name] = bytes_moved(before, after, facts, min_bytes)
+            moved.append(bytes_moved(before, after, facts, min_bytes))
         except ValueError as err:
-            result.unknown.append(str(err))
+            unknown.append(str(err))
         else:
-            if (moved := result.bytes[name]) < min_bytes:
+            if moved[-1] < min_bytes:
                 over = facts.device or f"the {facts.technology}"
                 text = (
-                    f"only {moved} bytes went over {over} of {name}, the benchmark sends "
+                    f"only {moved[-1]} bytes went over {over} of {name}, the benchmark sends "
                     f"{min_bytes} at least: not measured over this fabric"
                 )
-                result.faults.append(Finding("no-bytes", text, nodes=(name,)))
-    return result
+                faults.append(Finding("no-bytes", text, nodes=(name,)))
+    if unknown:
+        return faults, explaining, f"not known: {'; '.join(unknown)}"
+    told = f"{min(moved)} or more over the fabric of each node" if moved else ""
+    return faults, explaining, told
 
 
 #: All caches of a node in those of the last level: private ones may hold twice as much again (64
@@ -224,41 +220,30 @@ def evidence(folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes:
 CACHES = 3
 
 
-@dataclass(frozen=True)
-class Memory:
-    """What a partition states of a node: MB/s of its memory, bytes of its last caches; 0: not."""
+def memory_limit(
+    benchmark: Benchmark, size: int, stated: PartitionExtras, layout: Layout
+) -> float | None:
+    """Return the most MB/s that a benchmark may report; None where caches may hold it all.
 
-    bandwidth: float
-    cache: int
-
-    def missing(self) -> str:
-        """Return what is not stated, empty: nothing."""
-        names = {"memory_bandwidth": self.bandwidth, "cache": self.cache}
-        absent = [name for name, value in names.items() if not value]
-        return f"the partition states no {' and no '.join(absent)}" if absent else ""
-
-    def limit(self, benchmark: Benchmark, size: int, layout: Layout) -> float | None:
-        """Return the most MB/s that a benchmark may report; None where caches may hold it all.
-
-        Of a pair the buffers are those of what it sends and receives: two of one message, four of
-        two ways; what is said of each pair (`pair_bandwidth`) is one way. Of two ways a benchmark
-        may send twice from one buffer and receive twice in one (IMB's Exchange), so that memory
-        moves no more bytes than it reports.
-        """
-        ways = benchmark.link_factor or 1
-        pairs = layout.processes // 2 if benchmark.pair_sum else 1
-        buffers, caches = 2 * ways * size * pairs, CACHES * self.cache
-        if buffers <= caches:
-            return None
-        # By the average of the pairs' times it may be more (`factor`).
-        share = 2 * pairs / (pairs + 1) if benchmark.pair_sum == "average" else 1
-        return share * ways / 2 * self.bandwidth * buffers / (buffers - caches)
+    Of a pair the buffers are those of what it sends and receives: two of one message, four of two
+    ways; what is said of each pair (`pair_bandwidth`) is one way. Of two ways a benchmark may send
+    twice from one buffer and receive twice in one (IMB's Exchange), so that memory moves no more
+    bytes than it reports.
+    """
+    ways = benchmark.link_factor or 1
+    pairs = layout.processes // 2 if benchmark.pair_sum else 1
+    buffers, caches = 2 * ways * size * pairs, CACHES * stated.cache
+    if buffers <= caches:
+        return None
+    # By the average of the pairs' times it may be more (`factor`).
+    share = 2 * pairs / (pairs + 1) if benchmark.pair_sum == "average" else 1
+    return share * ways / 2 * stated.memory_bandwidth * buffers / (buffers - caches)
 
 
 def implausible_inside(
     benchmark: Benchmark,
     measurements: Mapping[str, tuple[float, str]],
-    memory: Memory,
+    stated: PartitionExtras,
     layout: Layout,
 ) -> tuple[list[str], str]:
     """Return what inside a node cannot be true, and what was compared; empty: it has no bandwidth.
@@ -272,11 +257,11 @@ def implausible_inside(
     }
     if not (benchmark.link_factor or benchmark.pair_bandwidth) or not sizes:
         return [], ""
-    if missing := memory.missing():
-        return [], f"not compared: {missing}"
+    if absent := [name for name in ("memory_bandwidth", "cache") if not getattr(stated, name)]:
+        return [], f"not compared: the partition states no {' and no '.join(absent)}"
     over, compared = {}, []
     for name, size in sizes.items():
-        bound = memory.limit(benchmark, size, layout)
+        bound = memory_limit(benchmark, size, stated, layout)
         if bound is not None:
             compared.append(size)
             value, unit = measurements[name]
@@ -289,7 +274,7 @@ def implausible_inside(
         return [], told
     name, (_, value, most, unit) = max(over.items(), key=lambda item: item[1])
     return [
-        f"implausible: {name} is {value:g} {unit}, memory of {memory.bandwidth:g} MB/s and caches "
-        f"of {memory.cache} bytes let processes of a node exchange at most {most:.5g}: these "
-        "bytes were not moved"
+        f"implausible: {name} is {value:g} {unit}, memory of {stated.memory_bandwidth:g} MB/s and "
+        f"caches of {stated.cache} bytes let processes of a node exchange at most {most:.5g}: "
+        "these bytes were not moved"
     ], told

@@ -28,24 +28,14 @@ _HARMLESS = "names"
 _ROUTES, _COUNTERS = "dump_lfts", "ibqueryerrors"
 
 
-@dataclass(frozen=True)
-class FabricSite:
-    """A fabric of a system: the name of its files, adapters to look from, and its nodes.
-
-    An adapter without a name is the first one.
-    """
-
-    name: str
-    adapters: tuple[str, ...] = ("",)
-    hosts: view.Hosts = field(default_factory=lambda: view.Hosts({}))
-
-
 def fabric_of(
     system: Mapping[str, Any], place_of: Callable[[str, str], str], only: str | None = None
-) -> FabricSite:
+) -> tuple[str, tuple[str, ...], view.Hosts]:
     """Return the fabric of a system, or of the partition `only`; asks Slurm for the nodes.
 
-    Raises Fault where several partitions state who looks, and none of them is named.
+    That are the name of its files, the adapters to look from, and what judges its hosts. An adapter
+    without a name is the first one. Raises Fault where several partitions state who looks, and none
+    of them is named.
     """
     name = system["name"]
     facts: dict[str, Facts] = {}
@@ -68,7 +58,7 @@ def fabric_of(
         facts[only] if only else None,
     )
     adapters = tuple(dict.fromkeys(facts[chosen].devices)) if chosen else ()
-    return FabricSite(f"{name}-{only}" if len(viewers) > 1 else name, adapters or ("",), hosts)
+    return f"{name}-{only}" if len(viewers) > 1 else name, adapters or ("",), hosts
 
 
 def hosts_of(
@@ -171,32 +161,32 @@ def read_stored(folder: Path) -> list[Reading]:
     return [outputs.read(path) for path in below or [folder]]
 
 
-def judge_readings(readings: Sequence[Reading], site: FabricSite, workspace: Workspace) -> Seen:
+def judge_readings(
+    readings: Sequence[Reading], name: str, hosts: view.Hosts, workspace: Workspace
+) -> Seen:
     """Compare what was read with the facts, with what was accepted, and with the last counters.
 
-    Adapters at the same fabric see the same, those at several all of them together. Raises Fault
-    for a file of the past that is malformed.
+    `name` is that of the files of the fabric. Adapters at the same fabric see the same, those at
+    several all of them together. Raises Fault for a file of the past that is malformed.
     """
     found = [each.topology for each in readings if each.topology is not None]
     if not found:
         return Seen(readings)
     # What nodes of this name said elsewhere is nothing of a simulated fabric's.
-    known = {} if is_simulated(site.name) else stored.known_nodes(workspace.var)
-    joined, unfit = outputs.join(topology.union(found), known, site.hosts.by_node or None)
-    path = stored.path_of(workspace.reference, site.name)
+    known = {} if is_simulated(name) else stored.known_nodes(workspace.var)
+    joined, unfit = outputs.join(topology.union(found), known, hosts.by_node or None)
+    path = stored.path_of(workspace.reference, name)
     accepted = stored.read(path, stored.AcceptedFabric)
     uncounted = any(each.counters is None for each in readings)
-    before = stored.read_state(stored.state_path(workspace.var, site.name))
+    before = stored.read_state(stored.state_path(workspace.var, name))
     errors = {end: it for each in readings for end, it in each.errors.items()}
     try:
         deviations, state = view.judge(
-            joined, None if uncounted else errors, hosts=site.hosts, accepted=accepted,
+            joined, None if uncounted else errors, hosts=hosts, accepted=accepted,
             before=before, now=max(each.end or 0 for each in readings) or time.time(),
         )  # fmt: skip
     except ValueError as err:  # a cable was moved between two readings
-        raise Fault(
-            f"{site.name}: its readings contradict each other: {err}; read it again"
-        ) from None
+        raise Fault(f"{name}: its readings contradict each other: {err}; read it again") from None
     told = accepted.text_of_history if accepted else ""
     return Seen(readings, joined, unfit, deviations, told, state)
 

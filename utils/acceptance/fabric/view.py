@@ -57,123 +57,135 @@ def changes(old: Topology, new: Topology, away: Mapping[str, str] | None = None)
 
     `away` are nodes that are known not to be up, and why: their links may be down.
     """
-    return list(_Comparison(old, new, away or {}).observations())
+    renamed = _replacements(old, new)
+    current = {link.ends: link for link in new.links}
+    #: Ends as they are named now -> the accepted link.
+    accepted = {
+        _sorted(*(End(renamed.get(end.guid, end.guid), end.port) for end in link.ends)): link
+        for link in old.links
+    }
+    # What is still to be reported: the order matters, as each change takes what it explains.
+    lost = {ends: each for ends, each in accepted.items() if ends not in current}
+    gained = {ends: each for ends, each in current.items() if ends not in accepted}
+    return [
+        *_replaced(old, new, renamed),
+        *_swapped(old, new, lost, gained),
+        *_moved(old, new, lost, gained),
+        *_switches_gone(old, new, renamed, lost),
+        *_switches_new(old, new, renamed, gained),
+        *(_link_lost(old, link, away or {}) for link in lost.values()),
+        *(_link_new(new, link) for _, link in sorted(gained.items())),
+        *_retrained(new, accepted, current),
+        *_renamed_nodes(old, new),
+    ]
 
 
-class _Comparison:
-    """Two states of a fabric; what has been reported is taken from `lost` and `gained`."""
+def _replaced(old: Topology, new: Topology, renamed: Mapping[str, str]) -> Iterator[Finding]:
+    for before, after in renamed.items():
+        links = [each for each in old.links if before in _guids(each)]
+        place, name = old.device_name(before), new.devices[after].name
+        if not old.is_switch(before) and links:
+            place = old.link_text(links[0])
+        new_name = f", its name is {name}" if name != old.devices[before].name else ""
+        found, expected = f"GUID {after}{new_name}", f"GUID {before}, as accepted"
+        what = "switch" if old.is_switch(before) else "adapter"
+        nodes = new.nodes([after]) or old.nodes([before])
+        yield observation(kinds.REPLACED, place, found, expected, what, nodes)
 
-    def __init__(self, old: Topology, new: Topology, away: Mapping[str, str]) -> None:
-        self.old, self.new, self.away = old, new, away
-        self.renamed = _replacements(old, new)
-        current = {link.ends: link for link in new.links}
-        #: Ends as they are named now -> the accepted link.
-        self.accepted = accepted = {self._ends_now(each.ends): each for each in old.links}
-        self.current = current
-        self.lost = {ends: each for ends, each in accepted.items() if ends not in current}
-        self.gained = {ends: each for ends, each in current.items() if ends not in accepted}
 
-    def _ends_now(self, ends: Ends) -> Ends:
-        return _sorted(*(End(self.renamed.get(end.guid, end.guid), end.port) for end in ends))
-
-    def observations(self) -> Iterator[Finding]:
-        """Yield each change once; the order matters, as each takes what it explains."""
-        yield from self.replaced()
-        yield from self.swapped()
-        yield from self.moved()
-        yield from self.switches_gone()
-        yield from self.switches_new()
-        yield from map(self.link_lost, self.lost.values())
-        for _, link in sorted(self.gained.items()):
-            found, expected = f"a link at {link.width} {link.speed}", "no such link, as accepted"
-            yield of_link(self.new, link, kinds.NEW, found, expected)
-        yield from self.trained()
-        yield from self.renamed_nodes()
-
-    def replaced(self) -> Iterator[Finding]:
-        for before, after in self.renamed.items():
-            links = [each for each in self.old.links if before in _guids(each)]
-            place, name = self.old.device_name(before), self.new.devices[after].name
-            if not self.old.is_switch(before) and links:
-                place = self.old.link_text(links[0])
-            new_name = f", its name is {name}" if name != self.old.devices[before].name else ""
-            found, expected = f"GUID {after}{new_name}", f"GUID {before}, as accepted"
-            what = "switch" if self.old.is_switch(before) else "adapter"
-            nodes = self.new.nodes([after]) or self.old.nodes([before])
-            yield observation(kinds.REPLACED, place, found, expected, what, nodes)
-
-    def swapped(self) -> Iterator[Finding]:
-        lost_at = _by_end(self.lost)
-        for ends in sorted(self.gained):
-            for first, second in (ends, ends[::-1]):
-                one, other = lost_at.get(first), lost_at.get(second)
-                if ends not in self.gained or not one or not other or one == other:
-                    continue
-                rest = _sorted(_far(one, first), _far(other, second))
-                if rest in self.gained and {one, other} <= self.lost.keys():
-                    were = sorted(self.old.link_text(self.lost.pop(each)) for each in (one, other))
-                    are = sorted(self.new.link_text(self.gained.pop(each)) for each in (ends, rest))
-                    place, found = " and ".join(were), " and ".join(are)
-                    nodes = self.new.nodes(end.guid for end in (*ends, *rest))
-                    expected = "each at its own port, as accepted"
-                    yield observation(kinds.SWAPPED, place, found, expected, nodes=nodes)
-
-    def moved(self) -> Iterator[Finding]:
-        lost_at = _by_end(self.lost)
-        for ends in sorted(self.gained):
-            # A host keeps its end: it is the node that has moved.
-            for end in sorted(ends, key=lambda each: self.new.is_switch(each.guid)):
-                lost = lost_at.get(end)
-                if lost in self.lost and ends in self.gained:
-                    place = self.old.link_text(self.lost.pop(lost))
-                    found = self.new.link_text(self.gained.pop(ends))
-                    expected = "the port at which it was accepted"
-                    nodes = self.new.nodes(each.guid for each in ends)
-                    yield observation(kinds.MOVED, place, found, expected, nodes=nodes)
-
-    def switches_gone(self) -> Iterator[Finding]:
-        for guid in self.old.switches:
-            if guid in self.new.devices or guid in self.renamed:
+def _swapped(
+    old: Topology, new: Topology, lost: dict[Ends, Link], gained: dict[Ends, Link]
+) -> Iterator[Finding]:
+    lost_at = _by_end(lost)
+    for ends in sorted(gained):
+        for first, second in (ends, ends[::-1]):
+            one, other = lost_at.get(first), lost_at.get(second)
+            if ends not in gained or not one or not other or one == other:
                 continue
-            links = _take(self.lost, guid)
-            far = shortened(sorted(self.old.name(link.other(guid)) for link in links))
-            place, ends = self.old.device_name(guid), (each for it in links for each in _guids(it))
-            found = f"gone, with its links to {far}" if far else "gone"
-            expected, nodes = f"GUID {guid}, as accepted", self.old.nodes(ends)
-            yield observation(kinds.SWITCH, place, found, expected, "switch", nodes)
+            rest = _sorted(_far(one, first), _far(other, second))
+            if rest in gained and {one, other} <= lost.keys():
+                were = sorted(old.link_text(lost.pop(each)) for each in (one, other))
+                are = sorted(new.link_text(gained.pop(each)) for each in (ends, rest))
+                place, found = " and ".join(were), " and ".join(are)
+                nodes = new.nodes(end.guid for end in (*ends, *rest))
+                expected = "each at its own port, as accepted"
+                yield observation(kinds.SWAPPED, place, found, expected, nodes=nodes)
 
-    def switches_new(self) -> Iterator[Finding]:
-        for guid in self.new.switches:
-            if guid not in self.old.devices and guid not in self.renamed.values():
-                links = _take(self.gained, guid)
-                place, count = self.new.device_name(guid), plural(len(links), "link")
-                expected = "no such switch, as accepted"
-                found = f"GUID {guid}, with {count}"
-                yield observation(kinds.NEW, place, found, expected, "switch")
 
-    def link_lost(self, link: Link) -> Finding:
-        nodes = map(self.old.node, _guids(link))
-        why = next((self.away[name] for name in nodes if name in self.away), "")
-        kind, found = (kinds.AWAY, f"no link: {why}") if why else (kinds.LOST, "no link")
-        expected = f"{link.width} {link.speed}, as accepted"
-        return of_link(self.old, link, kind, found, expected)
+def _moved(
+    old: Topology, new: Topology, lost: dict[Ends, Link], gained: dict[Ends, Link]
+) -> Iterator[Finding]:
+    lost_at = _by_end(lost)
+    for ends in sorted(gained):
+        # A host keeps its end: it is the node that has moved.
+        for end in sorted(ends, key=lambda each: new.is_switch(each.guid)):
+            was = lost_at.get(end)
+            if was in lost and ends in gained:
+                place = old.link_text(lost.pop(was))
+                found = new.link_text(gained.pop(ends))
+                expected = "the port at which it was accepted"
+                nodes = new.nodes(each.guid for each in ends)
+                yield observation(kinds.MOVED, place, found, expected, nodes=nodes)
 
-    def trained(self) -> Iterator[Finding]:
-        """Yield what runs slower, or faster, than it was accepted."""
-        for ends, before in self.accepted.items():
-            after = self.current.get(ends, before)
-            for what, slower in _ASPECTS.items():
-                was, runs = getattr(before, what), getattr(after, what)
-                if was != runs:
-                    kind = slower if _rank(runs) < _rank(was) else kinds.FASTER
-                    yield of_link(self.new, after, kind, runs, f"{was}, as accepted", what)
 
-    def renamed_nodes(self) -> Iterator[Finding]:
-        for guid in sorted(self.old.devices.keys() & self.new.devices.keys()):
-            was, is_now = self.old.node(guid), self.new.node(guid)
-            if was and is_now and was != is_now:
-                found, expected = f"the adapter of {is_now}", f"that of {was}, as accepted"
-                yield observation(kinds.RENAMED, guid, found, expected, nodes=(is_now,))
+def _switches_gone(
+    old: Topology, new: Topology, renamed: Mapping[str, str], lost: dict[Ends, Link]
+) -> Iterator[Finding]:
+    for guid in old.switches:
+        if guid in new.devices or guid in renamed:
+            continue
+        links = _take(lost, guid)
+        far = shortened(sorted(old.name(link.other(guid)) for link in links))
+        place, ends = old.device_name(guid), (each for it in links for each in _guids(it))
+        found = f"gone, with its links to {far}" if far else "gone"
+        expected, nodes = f"GUID {guid}, as accepted", old.nodes(ends)
+        yield observation(kinds.SWITCH, place, found, expected, "switch", nodes)
+
+
+def _switches_new(
+    old: Topology, new: Topology, renamed: Mapping[str, str], gained: dict[Ends, Link]
+) -> Iterator[Finding]:
+    for guid in new.switches:
+        if guid not in old.devices and guid not in renamed.values():
+            links = _take(gained, guid)
+            place, count = new.device_name(guid), plural(len(links), "link")
+            expected = "no such switch, as accepted"
+            found = f"GUID {guid}, with {count}"
+            yield observation(kinds.NEW, place, found, expected, "switch")
+
+
+def _link_lost(old: Topology, link: Link, away: Mapping[str, str]) -> Finding:
+    nodes = map(old.node, _guids(link))
+    why = next((away[name] for name in nodes if name in away), "")
+    kind, found = (kinds.AWAY, f"no link: {why}") if why else (kinds.LOST, "no link")
+    expected = f"{link.width} {link.speed}, as accepted"
+    return of_link(old, link, kind, found, expected)
+
+
+def _link_new(new: Topology, link: Link) -> Finding:
+    found, expected = f"a link at {link.width} {link.speed}", "no such link, as accepted"
+    return of_link(new, link, kinds.NEW, found, expected)
+
+
+def _retrained(
+    new: Topology, accepted: Mapping[Ends, Link], current: Mapping[Ends, Link]
+) -> Iterator[Finding]:
+    """Yield what runs slower, or faster, than it was accepted."""
+    for ends, before in accepted.items():
+        after = current.get(ends, before)
+        for what, slower in _ASPECTS.items():
+            was, runs = getattr(before, what), getattr(after, what)
+            if was != runs:
+                kind = slower if _rank(runs) < _rank(was) else kinds.FASTER
+                yield of_link(new, after, kind, runs, f"{was}, as accepted", what)
+
+
+def _renamed_nodes(old: Topology, new: Topology) -> Iterator[Finding]:
+    for guid in sorted(old.devices.keys() & new.devices.keys()):
+        was, is_now = old.node(guid), new.node(guid)
+        if was and is_now and was != is_now:
+            found, expected = f"the adapter of {is_now}", f"that of {was}, as accepted"
+            yield observation(kinds.RENAMED, guid, found, expected, nodes=(is_now,))
 
 
 def _replacements(old: Topology, new: Topology) -> dict[str, str]:

@@ -260,14 +260,18 @@ _CASE = msgspec.json.Decoder(StoredCase)
 def decode(blob: str) -> tuple[Session, Iterator[StoredCase]]:
     """Return a session without its cases, and these, those of its first run first.
 
-    Raises ValueError for what is no JSON, msgspec.ValidationError (a ValueError, too) for what is
-    no session; the iterator does for what is no case.
+    Raises ValueError for what is no JSON, msgspec.DecodeError (a ValueError, too) for what is no
+    session; the iterator does for what is no case.
     """
     try:
         session = _SESSION.decode(blob)
-    except msgspec.DecodeError:
+    except msgspec.DecodeError as err:
         # Python writes NaN and infinities, which are no JSON.
-        return _decode_loosely(json.loads(blob))
+        data = json.loads(blob)
+        try:
+            return _decode_loosely(data)
+        except (KeyError, TypeError):
+            raise err from None
     return session.session_info, (
         _CASE.decode(case) for run in session.runs for case in run.testcases
     )
@@ -275,9 +279,8 @@ def decode(blob: str) -> tuple[Session, Iterator[StoredCase]]:
 
 def _decode_loosely(data: Any) -> tuple[Session, Iterator[StoredCase]]:
     info = msgspec.convert(data["session_info"], Session)
-    return info, (
-        msgspec.convert(case, StoredCase) for run in data["runs"] for case in run["testcases"]
-    )
+    cases = [case for run in data["runs"] for case in run["testcases"]]
+    return info, (msgspec.convert(case, StoredCase) for case in cases)
 
 
 def metric_name(key: str) -> str:

@@ -73,33 +73,24 @@ class Slow:
     instead: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Noise:
-    """Student's distribution: `spread` of the logarithms, and degrees of freedom."""
+def _noise_of(value: Floats) -> tuple[float, float]:
+    """Return the spread and the tails of noise, the likeliest for the values above the median."""
+    above = np.sort(value[value > np.median(value)] - np.median(value)) if value.size else value
+    if above.size < 2:
+        return 1.0, TAILS[-1]
+    middle = max(float(np.median(above)), 1e-4)
+    # Of the upper half the median is the upper quartile of the whole.
+    fits = [(middle / quartile, tails) for tails, quartile in zip(TAILS, _QUARTILES, strict=True)]
+    return max(fits, key=lambda fit: float(_density(above, *fit).sum()))
 
-    spread: float
-    tails: float
 
-    @classmethod
-    def of(cls, value: Floats) -> "Noise":
-        """Take the likeliest of `TAILS` for the values above the median."""
-        above = np.sort(value[value > np.median(value)] - np.median(value)) if value.size else value
-        if above.size < 2:
-            return cls(1.0, TAILS[-1])
-        middle = max(float(np.median(above)), 1e-4)
-        # Of the upper half the median is the upper quartile of the whole.
-        fits = [
-            cls(middle / quartile, tails) for tails, quartile in zip(TAILS, _QUARTILES, strict=True)
-        ]
-        return max(fits, key=lambda fit: float(fit.density(above).sum()))
-
-    def density(self, off: Floats) -> Floats:
-        """Return the logarithm of the density of values that are off so much."""
-        n = self.tails
-        scale = math.exp(math.lgamma((n + 1) / 2) - math.lgamma(n / 2)) / math.sqrt(n * math.pi)
-        core = scale / self.spread * (1 + (off / self.spread) ** 2 / n) ** (-(n + 1) / 2)
-        stray = 1 / STRAY / (2 * math.log(STRAY_FACTOR))
-        return np.asarray(np.log((1 - 1 / STRAY) * core + stray))
+def _density(off: Floats, spread: float, tails: float) -> Floats:
+    """Return the logarithm of the density of values that are off so much."""
+    n = tails
+    scale = math.exp(math.lgamma((n + 1) / 2) - math.lgamma(n / 2)) / math.sqrt(n * math.pi)
+    core = scale / spread * (1 + (off / spread) ** 2 / n) ** (-(n + 1) / 2)
+    stray = 1 / STRAY / (2 * math.log(STRAY_FACTOR))
+    return np.asarray(np.log((1 - 1 / STRAY) * core + stray))
 
 
 class _Search:
@@ -116,7 +107,7 @@ class _Search:
         order = np.argsort(steps[pair, step], kind="stable")
         self.pair, self.direction = pair[order], steps[pair, step][order]
         number = np.bincount(self.direction, minlength=count)
-        self.noise = Noise.of(self.value)
+        self.noise = _noise_of(self.value)
         self.least = np.log(number.astype(bool).sum() * FABRICS + 1.0)
         of_each = np.split(self.value[self.pair], np.cumsum(number)[:-1])
         #: The median value of each direction; 0 where no pair takes it.
@@ -129,7 +120,7 @@ class _Search:
         before, at = base[pair], np.minimum(base[pair], self.level[direction])
         gain = np.zeros(len(rows))
         for values in (self.value[pair], self.again[pair]):
-            more = self.noise.density(values - at) - self.noise.density(values - before)
+            more = _density(values - at, *self.noise) - _density(values - before, *self.noise)
             gain += np.nan_to_num(more)
         found = np.bincount(direction, weights=gain, minlength=self.count)
         return np.maximum(found, 0).astype(np.float64).reshape(-1, 2)

@@ -117,41 +117,21 @@ def _failed_pairs(matrix: PairMatrix) -> list[Culprit]:
     return found
 
 
-class _Again:
-    """The losses of the pairs of one quantity that were measured again.
+def _losses_again(matrix: PairMatrix, quantity: str, fitted: Fit) -> dict[Pair, float]:
+    """Return the losses of the suspects of one quantity that were measured again.
 
     They are compared with the median of the controls, a latency by what each is off the level of
     its round and distance; where there are none, with these levels.
     """
-
-    def __init__(self, matrix: PairMatrix, quantity: str, fitted: Fit) -> None:
-        self.smallest, self.noise = SMALLEST_OF_NODE[quantity], fitted.noise
-        repeated = matrix.again.get(quantity, {})
-        alone = log_loss(np.array([*repeated.values()]), UNITS[quantity]).tolist()
-        logs = dict(zip(repeated, alone, strict=True))
-        controls = sorted(matrix.controls & logs.keys())
-        # Alone a rate is the same at any distance, a latency is not.
-        if not controls or quantity == "latency":
-            logs = {pair: value - float(fitted.level[pair]) for pair, value in logs.items()}
-        middle = float(np.median([logs[pair] for pair in controls])) if controls else 0.0
-        #: Pair -> its loss; of the suspects only.
-        self.losses: dict[Pair, float] = {
-            pair: value - middle for pair, value in logs.items() if pair not in matrix.controls
-        }
-
-    def of(self, pairs: Bools) -> tuple[float, float] | None:
-        """Return the median loss of these pairs, and its standard error where they are but a few.
-
-        None: none of them was measured again.
-        """
-        losses = [loss for pair, loss in self.losses.items() if pairs[pair]]
-        is_few = len(losses) < FEW_AGAIN * pairs.sum()
-        error = MEDIAN_ERROR * self.noise / math.sqrt(len(losses) or 1) if is_few else 0.0
-        return (float(np.median(losses)), error) if losses else None
-
-    def confirms(self, again: float, before: float) -> bool:
-        """Tell whether a loss is still there when nothing else is busy."""
-        return again >= max(self.smallest / 2, CONFIRMED_FROM * before)
+    repeated = matrix.again.get(quantity, {})
+    alone = log_loss(np.array([*repeated.values()]), UNITS[quantity]).tolist()
+    logs = dict(zip(repeated, alone, strict=True))
+    controls = sorted(matrix.controls & logs.keys())
+    # Alone a rate is the same at any distance, a latency is not.
+    if not controls or quantity == "latency":
+        logs = {pair: value - float(fitted.level[pair]) for pair, value in logs.items()}
+    middle = float(np.median([logs[pair] for pair in controls])) if controls else 0.0
+    return {pair: value - middle for pair, value in logs.items() if pair not in matrix.controls}
 
 
 def _tail(count: int, mean: float) -> float:
@@ -311,7 +291,8 @@ class _Search:
             self._take(slow_blocks(self.fit, single, self.rounds, quantity))
         #: Of each pair against what good ones have, before anything was taken from it.
         self.loss = self.logs - self.fit.level
-        self.again = _Again(matrix, quantity, self.fit)
+        #: Pair -> what it lost when it was measured again; of the suspects only.
+        self.again = _losses_again(matrix, quantity, self.fit)
 
     def compare_with(self, good: Bools) -> None:
         """Compare all pairs with the median of these alone."""
@@ -321,7 +302,21 @@ class _Search:
         nobody, nothing = np.zeros(len(loss), dtype=bool), np.zeros(len(loss))
         shares = (nobody, nobody, loss, level, nothing, nothing, loss)
         self.fit, self.loss = Fit(*shares, noise, 1.0, np.full_like(loss, noise)), loss
-        self.again = _Again(self.matrix, self.quantity, self.fit)
+        self.again = _losses_again(self.matrix, self.quantity, self.fit)
+
+    def _alone(self, pairs: Bools) -> tuple[float, float] | None:
+        """Return the median loss of these pairs, and its standard error where they are but a few.
+
+        None: none of them was measured again.
+        """
+        losses = [loss for pair, loss in self.again.items() if pairs[pair]]
+        is_few = len(losses) < FEW_AGAIN * pairs.sum()
+        error = MEDIAN_ERROR * self.fit.noise / math.sqrt(len(losses) or 1) if is_few else 0.0
+        return (float(np.median(losses)), error) if losses else None
+
+    def _confirms(self, again: float, before: float) -> bool:
+        """Tell whether a loss is still there when nothing else is busy."""
+        return again >= max(SMALLEST_OF_NODE[self.quantity] / 2, CONFIRMED_FROM * before)
 
     def _take(self, shared: list[Explanation]) -> None:
         """Take from the logarithms what pairs lose by what several nodes share."""
@@ -360,7 +355,7 @@ class _Search:
             for number in np.unique(self.matrix.rounds[np.isfinite(loss)]):
                 of_round = (self.matrix.rounds == number) & np.isfinite(loss)
                 loss[of_round] -= max(0.0, float(np.median(loss[of_round])))
-        return Measurement(self.quantity, self.fit, loss, self.again.losses)
+        return Measurement(self.quantity, self.fit, loss, self.again)
 
     def _is_of_uplink(self, node: int, *, sends: bool) -> bool:
         """Tell whether a node is good with just those that share a slow uplink in one direction.
@@ -404,11 +399,10 @@ class _Search:
         loss = self.fit.loss
         bound = np.maximum(SMALLEST[self.quantity], LEFT_SCORE * self.fit.scale)
         slow = unexplained & (loss >= bound)
-        repeated = [(*each, self.again.losses[each]) for each in self.again.losses]
-        repeated = [(i, j, alone) for i, j, alone in repeated if unexplained[i, j]]
+        repeated = [(i, j, alone) for (i, j), alone in self.again.items() if unexplained[i, j]]
         twice = np.zeros_like(slow)
         for i, j, alone in repeated:
-            twice[i, j] = slow[i, j] and self.again.confirms(alone, float(loss[i, j]))
+            twice[i, j] = slow[i, j] and self._confirms(alone, float(loss[i, j]))
         chance = len(repeated) * float(slow.sum()) / max(int(unexplained.sum()), 1)
         if not twice.any() or _tail(int(twice.sum()), chance) >= FALSE_RATE:
             return []
@@ -427,12 +421,12 @@ class _Search:
         slow = np.nan_to_num(loss, nan=-np.inf) >= SLOW_FROM * effect
         ratio = float(np.median(loss[slow]))
         level = float(np.median(fitted.level[slow]))
-        repeated, error = self.again.of(slow) or (None, 0.0)
+        repeated, error = self._alone(slow) or (None, 0.0)
         number, of = int(slow.sum()), int(np.isfinite(loss).sum())
         if kind in (NODE, WAY):
             number, of = count_both_ways(loss, SLOW_FROM * effect)
         # What all of its pairs say goes before what a few of them say alone, within their noise.
-        if repeated is not None and not self.again.confirms(repeated + error, ratio):
+        if repeated is not None and not self._confirms(repeated + error, ratio):
             kind = UNSTEADY
         return Culprit(
             kind=kind,
