@@ -1,15 +1,18 @@
 """The first page of a cluster's nights: what is wrong, where, since when, and what to do."""
 
 import time
+from dataclasses import replace
 from datetime import datetime, timezone
+from types import SimpleNamespace
 
 import pytest
 
 from acceptance.core.findings import Finding
 from acceptance.machine import SlurmNode, without_case
 from acceptance.report import addresses
+from acceptance.report.pages.overview import Line, _standing
 from acceptance.report.runs import Outcome
-from acceptance.verdict import Nodes, Verdict, judge_cases, judge_nodes, stored
+from acceptance.verdict import Nodes, PartitionNodes, Verdict, judge_cases, judge_nodes, stored
 from tests import report_data, report_fabrics
 from tests.browser import PHONE, axe, browser, open_page, overflow, page  # noqa: F401
 from tests.made import FIRST, NIGHT, STEPS, Case, Database, one_night
@@ -21,6 +24,8 @@ FAULT = Finding(
     "link-rate", f"{FAULTY} mlx5_0/1: 20 Gb/s, expected 40 Gb/s", True, (FAULTY,), "mlx5_0/1",
     found="20 Gb/s", expected="40 Gb/s",
 )  # fmt: skip
+#: A finding of more nodes than one can be blamed for, of which one is red by itself.
+MANY = (FAULTY, *NODES[10:12])
 #: One of the sixteen guidelines that the MPI violates.
 GUIDELINE = "2n bytes cost more than two messages of n bytes"
 
@@ -86,6 +91,7 @@ def judged(made, label):
     for number in range(16):
         text = f"{GUIDELINE} [{number}]"
         verdict.add(Finding("guideline", text, what=GUIDELINE, place=(f"g{number}",)))
+    verdict.add(Finding("mtu", "MTU 1500, expected 9000", True, MANY, place=("made:compute",)))
     verdict.guidelines = {"compared": 99, "violated": 16}
     remedy = "acceptance spack env npb"
     verdict.add(without_case("npb.py", "made", "nothing provides NPB", remedy))
@@ -107,7 +113,7 @@ def first(site, page):  # noqa: F811
 def test_the_verdict_is_one_sentence_that_says_what_counts(first):
     assert first.locator(".said").inner_text() == "FAIL"
     assert first.locator(".sentence").inner_text() == (
-        "Not to be signed: 1 critical, 1 major, 1 minor findings."
+        "Not to be signed: 1 critical, 2 major, 1 minor findings."
     )
 
 
@@ -152,6 +158,34 @@ def test_each_node_is_a_square_by_its_leaf_with_its_worst_finding(first, source)
     looks = {name: square.get_attribute("class") for name, square in squares.items()}
     assert looks[DRAINED] == "none"
     assert {name for name, look in looks.items() if look == "bad"} == {FAULTY, *NODES[:2]}
+
+
+def test_no_node_is_green_that_only_a_finding_of_many_nodes_names(first):
+    for name in NODES[10:12]:
+        square = first.locator(f".nodes [title^='{name}: ']")
+        assert square.get_attribute("title") == f"{name}: not judged, mtu of 3 nodes"
+        assert square.get_attribute("class") == "open"
+        square.click()
+        assert "MTU" in first.locator(":target").inner_text()
+    own = first.locator(f".nodes [title^='{FAULTY}: ']").get_attribute("title")
+    assert own.endswith("red, link-rate")
+
+
+def test_a_finding_of_many_nodes_makes_their_partition_red(source):
+    place = next(each for each in source.places if each.name == "made:compute")
+    run = replace(source.runs[2], verdict=Verdict(system="made"))
+    run.verdict.nodes[place.name] = PartitionNodes(place.name, known=NODES, looked_at=NODES)
+    states = {}
+    for severity in ("info", "minor", "major"):
+        line = Line(Finding("nodes-differ", "", nodes=MANY, severity=severity), "")
+        standing = _standing(SimpleNamespace(runs=[run]), place, run.verdict, [[line]], {})
+        looks = {node.name: node.outcome for nodes in standing.leaves.values() for node in nodes}
+        states[severity] = standing.outcome, {looks[name] for name in MANY}
+    assert states == {
+        "info": (Outcome.NOT_JUDGED, {Outcome.GREEN}),
+        "minor": (Outcome.NOT_JUDGED, {Outcome.NOT_JUDGED}),
+        "major": (Outcome.RED, {Outcome.NOT_JUDGED}),
+    }
 
 
 def test_what_stands_for_a_square_is_text_too(first):

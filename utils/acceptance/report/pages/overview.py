@@ -22,7 +22,8 @@ from acceptance.verdict import Verdict, of_case
 SHOWN = 10
 #: Severity of a finding -> the class of its style.
 LOOKS = {"critical": "bad", "major": "bad", "minor": "open", "info": "none"}
-#: Nodes that a finding blames at most: of a case on more of them nobody knows which one it was.
+#: Nodes that a finding makes red at most: of more of them nobody knows which one it was. None of
+#: them is green.
 _BLAMED = 2
 #: Kinds of findings that say that nobody looked, and not what was seen.
 _UNLOOKED = {
@@ -64,12 +65,14 @@ class Standing(NamedTuple):
     cases: Sequence[Ran]
     #: Leaf switch (empty: not known) -> its nodes.
     leaves: Mapping[str, Sequence[Node]]
+    #: A finding that is red names some of its nodes.
+    blamed: bool
 
     @property
     def outcome(self) -> Outcome:
         """Return the word for the partition: green only if nothing is red, and some is judged."""
         found = {each.outcome for each in self.cases}
-        found |= {node.outcome for nodes in self.leaves.values() for node in nodes} & {Outcome.RED}
+        found |= {Outcome.RED} if self.blamed else set()
         order = Outcome.RED, Outcome.GREEN, Outcome.NOT_JUDGED
         return next((each for each in order if each in found), Outcome.NOT_MEASURED)
 
@@ -216,24 +219,35 @@ def _standing(
     newest = run.verdict if run else None
     if newest is not verdict:  # of an older run, the findings have no place on this page
         groups = []
+    # The worst that blames a node tells more than what it is only one of many in.
+    named = sorted(
+        ((number, line.finding) for number, lines in enumerate(groups, 1) for line in lines
+         if line.finding.severity != "info"),
+        key=lambda each: len(each[1].nodes) > _BLAMED,
+    )  # fmt: skip
     worst: dict[str, tuple[int, Finding]] = {}
-    for number, lines in enumerate(groups, 1):
-        for finding, *_ in lines:
-            if len(finding.nodes) <= _BLAMED and finding.severity != "info":
-                for name in map(_short, finding.nodes):
-                    worst.setdefault(name, (number, finding))
+    for number, finding in named:
+        for name in map(_short, finding.nodes):
+            worst.setdefault(name, (number, finding))
     found: dict[str, list[Node]] = {}
-    for name, outcome in _judged(source.runs, place, newest, cases).items():
+    judged = _judged(source.runs, place, newest, cases)
+    for name, outcome in judged.items():
         text, link = outcome.value, ""
         if name in worst:
             number, finding = worst[name]
-            if LOOKS[finding.severity] == "bad":
+            many = len(finding.nodes) > _BLAMED
+            if LOOKS[finding.severity] == "bad" and not many:
                 outcome = Outcome.RED
             elif outcome is Outcome.GREEN:
                 outcome = Outcome.NOT_JUDGED
-            text, link = f"{outcome.value}, {finding.kind}", f"#wrong-{number}"
+            several = f" of {len(finding.nodes)} nodes" * many
+            text, link = f"{outcome.value}, {finding.kind}{several}", f"#wrong-{number}"
         found.setdefault(of_leaf.get(name, ""), []).append(Node(name, outcome, text, link))
-    return Standing(place, run, cases, dict(sorted(found.items(), key=lambda one: natural(one[0]))))
+    leaves = dict(sorted(found.items(), key=lambda one: natural(one[0])))
+    red = {name for _, finding in named if LOOKS[finding.severity] == "bad"
+           for name in map(_short, finding.nodes)}  # fmt: skip
+    blamed = not judged.keys().isdisjoint(red)
+    return Standing(place, run, cases, leaves, blamed)
 
 
 def _judged(
