@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from acceptance.alerts import Alert, acknowledgements
-from acceptance.ledger import Runs, Samples
+from acceptance.ledger import Samples
 from acceptance.regressions import records
 from acceptance.regressions.history import (
     CaseHistory,
@@ -43,26 +43,20 @@ class MadeSource:
     """Gives the samples that series hold themselves, as that of a ledger does."""
 
     def samples(self, series, first=None, last=None):
-        runs, kept, rows = {}, [], []
+        rows = []
         for one in sorted(series, key=lambda one: one.number):
             end = None if last is None else one.index_of(last + 1)
             some = slice(one.index_of(first or 0), end)
-            for sample, value in zip(one.samples[some], one.values[some], strict=True):
-                if id(sample) not in runs:
-                    runs[id(sample)] = len(kept)
-                    kept.append(sample)
-                rows.append((one.number, runs[id(sample)], value))
+            samples = zip(one.samples[some], one.values[some], strict=True)
+            rows += [(one.number, sample, value) for sample, value in samples]
         return Samples(
             np.array([number for number, _, _ in rows], np.int32),
-            np.array([run for _, run, _ in rows], np.int64),
             np.array([value for _, _, value in rows], np.float64),
-            Runs(
-                np.array([each.session.number for each in kept], np.int32),
-                np.array([each.time for each in kept], np.float64),
-                np.array([code_of_nodes(each.nodes) for each in kept], np.uint32),
-                np.array([code_of(each.software) for each in kept], np.uint32),
-                {code_of_nodes(each.nodes): each.nodes for each in kept},
-            ),
+            np.array([each.session.number for _, each, _ in rows], np.int32),
+            np.array([each.time for _, each, _ in rows], np.float64),
+            np.array([code_of_nodes(each.nodes) for _, each, _ in rows], np.uint32),
+            np.array([code_of(each.software) for _, each, _ in rows], np.uint32),
+            {code_of_nodes(each.nodes): each.nodes for _, each, _ in rows},
         )
 
 

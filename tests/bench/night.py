@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 
 from acceptance.core.text import table
-from acceptance.ledger import Runs, Samples
+from acceptance.ledger import Samples
 from acceptance.regressions.history import (
     CaseHistory,
     CaseKey,
@@ -70,13 +70,12 @@ def made(history: History, first: int, last: int) -> Samples:
     for column, night in enumerate(nights):
         noise = np.random.default_rng(night).standard_normal(series)
         value[:, column] = 1000 * np.exp(0.01 * noise + 0.02 * (night % SETS))
-    number = np.tile(np.arange(len(nights)), series)
-    night = np.arange(first, first + len(nights))
-    runs = Runs(
-        night, FIRST + NIGHT * night + 60.0, (night % SETS).astype(np.uint32),
+    night = np.tile(np.arange(first, first + len(nights)), series)
+    return Samples(
+        np.repeat(np.arange(series), len(nights)), value.ravel(), night,
+        FIRST + NIGHT * night + 60.0, (night % SETS).astype(np.uint32),
         np.ones(len(night), np.uint32), {each: (f"n{each}", "n9") for each in range(SETS)},
     )  # fmt: skip
-    return Samples(np.repeat(np.arange(series), len(nights)), number, value.ravel(), runs)
 
 
 def child(series: int, nights: int, kept: Path) -> None:
@@ -88,7 +87,9 @@ def child(series: int, nights: int, kept: Path) -> None:
     ) -> Samples:
         every = made(history, first or 0, nights - 1 if last is None else last)
         own = np.isin(every.series, [one.number for one in some])
-        return Samples(every.series[own], every.run[own], every.value[own], every.runs)
+        columns = (every.series, every.value, every.session, every.time, every.nodes)
+        chosen = (column[own] for column in (*columns, every.software))
+        return Samples(*chosen, every.named)
 
     start, began = time.perf_counter(), time.process_time()
     with mock.patch.object(History, "samples", samples):

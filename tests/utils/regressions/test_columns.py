@@ -28,7 +28,6 @@ def test_columns_hold_what_the_series_hold(tmp_path):
     assert {session for _, session, *_ in since} == {7, 8, 9}
     assert shown(history.samples(series, 7)) == since
     samples = history.samples(series, 9)
-    for one, run in zip(samples.series, samples.run, strict=True):
-        same = {other for other, at in zip(samples.series, samples.run, strict=True) if at == run}
-        assert same == {other.number for other in series[one].case.series}
+    for one, nodes in zip(samples.series, samples.nodes, strict=True):
+        assert samples.named[nodes] == series[one].samples[-1].nodes
     assert len(set(samples.nodes)) == 2

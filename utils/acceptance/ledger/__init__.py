@@ -13,7 +13,7 @@ from acceptance.ledger.ledger import (
     runs_of,
     step_of,
 )
-from acceptance.ledger.reading import Ints, Runs, Samples
+from acceptance.ledger.reading import Ints, Samples
 from acceptance.ledger.records import Case, Metric, Session, node_of_case
 from acceptance.ledger.results_db import ResultsFault, SessionFault
 from acceptance.ledger.rows import REPEATED, SHARED_MACHINE, UNFIT, software_of

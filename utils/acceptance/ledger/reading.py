@@ -48,57 +48,22 @@ _MEASURED = f"kind = {SAMPLE} AND series <> {NO_SERIES}"
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
-    """Passing executions of cases, an element each.
+class Samples:
+    """Samples of some series: those of a series together, in the order of their sessions.
 
-    `session` is the number of its session in the history (`PastSession.number`), `time` when its
+    `series` is the number of the series in its history (`Series.number`), `value` is in its unit;
+    `session` is the number of the session in the history (`PastSession.number`), `time` when the
     job was over (s since the epoch). `nodes` stands for the set of nodes that it ran on, in every
     history, and `named` has the names of each; `software` for the software, 0 where none is known.
     """
 
+    series: Ints
+    value: Floats
     session: Ints
     time: Floats
     nodes: NDArray[np.uint32]
     software: NDArray[np.uint32]
     named: Mapping[int, tuple[str, ...]]
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Samples of some series: those of a series together, in the order of their sessions.
-
-    `series` is the number of the series in its history (`Series.number`), `run` the element of
-    `runs` that measured it: metrics of one case have it in common. `value` is in the series' unit.
-    """
-
-    series: Ints
-    run: Ints
-    value: Floats
-    runs: Runs
-
-    @property
-    def session(self) -> Ints:
-        """Return the number of the session of each sample."""
-        return self.runs.session[self.run]
-
-    @property
-    def time(self) -> Floats:
-        """Return when each sample was measured, in s since the epoch."""
-        return self.runs.time[self.run]
-
-    @property
-    def nodes(self) -> NDArray[np.uint32]:
-        """Return the number of the set of nodes of each sample."""
-        return self.runs.nodes[self.run]
-
-    @property
-    def software(self) -> NDArray[np.uint32]:
-        """Return the number of the software of each sample."""
-        return self.runs.software[self.run]
-
-    def __len__(self) -> int:
-        """Count the samples."""
-        return len(self.value)
 
 
 class SampleColumns(NamedTuple):

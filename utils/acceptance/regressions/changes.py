@@ -569,4 +569,4 @@ def _on_node(samples: Samples, own: slice, node: str) -> NDArray[np.intp]:
     sets = samples.nodes[own]
     if not node:
         return np.arange(len(sets))
-    return np.flatnonzero([node in samples.runs.named[each] for each in sets.tolist()])
+    return np.flatnonzero([node in samples.named[each] for each in sets.tolist()])

@@ -33,7 +33,6 @@ from acceptance.ledger import (
     SHARED_MACHINE,
     Ledger,
     ResultsFault,
-    Runs,
     Samples,
     SessionFault,
     reading,
@@ -380,15 +379,13 @@ class Source:
         order = order[np.searchsorted(number[order], 0) :]
         sets = {text: tuple(json.loads(text)) for text in {*found.nodes.tolist()}}
         built = {text: tuple(json.loads(text).items()) for text in {*found.software.tolist()}}
-        runs = Runs(
-            found.session,
-            found.time,
-            np.array([code_of_nodes(sets[text]) for text in found.nodes.tolist()], np.uint32),
-            np.array([code_of(built[text]) for text in found.software.tolist()], np.uint32),
-            {code_of_nodes(nodes): nodes for nodes in sets.values()},
-        )
+        nodes = np.array([code_of_nodes(sets[text]) for text in found.nodes.tolist()], np.uint32)
+        software = np.array([code_of(built[text]) for text in found.software.tolist()], np.uint32)
         run = np.searchsorted(found.run_id, found.run)[order]
-        return Samples(number[order], run, found.value[order], runs)
+        return Samples(
+            number[order], found.value[order], found.session[run], found.time[run], nodes[run],
+            software[run], {code_of_nodes(each): each for each in sets.values()},
+        )  # fmt: skip
 
     def _load(self, cases: list[CaseHistory]) -> None:
         every = [series for case in cases for series in case.series]

@@ -199,7 +199,7 @@ class Progress:
             limit[those] = threshold(counts[-1])
         for name, column in zip(names, (begun, newest, newest_session, count), strict=True):
             self.series[name] = column
-        self.named = samples.runs.named
+        self.named = samples.named
         return New(
             slot, session, time, samples.value[order], samples.nodes[order].astype(np.uint32),
             self._renewed(slot, samples.software[order]), limit, self._some_of_each(slot, session),
