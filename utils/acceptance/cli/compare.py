@@ -26,9 +26,9 @@ from acceptance.relations.comparison import (
     CHANCE,
     NIGHTS,
     TOLD,
+    WORDS,
     Comparison,
     Row,
-    Word,
     compare,
     percent,
 )
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     found = compare(history, a, b, nights=options.nights, system=options.system, starts=starts)
     lines = _listing(found, everything=options.all)
     emit(options, found.rows, _COLUMNS, lines, found, page=True)
-    if found.counts[Word.WORSE]:
+    if found.counts["worse"]:
         return Status.FAILED
     return Status.CANNOT_JUDGE if not found.judged or found.failed else Status.PASSED
 
@@ -95,15 +95,15 @@ def _listing(found: Comparison, *, everything: bool) -> Iterator[str]:
     """Yield the whole comparison; each line that is left out is counted."""
     for label, text in _facts(found):
         yield from wrapped(label, text, _INDENT)
-    for word in Word:
+    for word in WORDS:
         if rows := found.of(word):
             cases = grouped(rows, _case)
-            yield f"\n{word.value}: {plural(len(rows), 'metric')} of {plural(len(cases), 'case')}"
+            yield f"\n{word}: {plural(len(rows), 'metric')} of {plural(len(cases), 'case')}"
             yield from _tables(cases, everything) if everything or word in TOLD else _whys(rows)
     yield ""
     if found.failed:
         yield from wrapped("failed", f"in B, and not in A: {'; '.join(found.failed)}", _INDENT)
-    counts = ", ".join(f"{found.counts[word]} {word.value}" for word in Word)
+    counts = ", ".join(f"{found.counts[word]} {word}" for word in WORDS)
     yield from wrapped("total", counts, _INDENT)
 
 
@@ -180,6 +180,6 @@ _CELLS: dict[str, Callable[[Row], str]] = {
 _COLUMNS: Columns = {
     "check": "check",
     "where": _where,
-    "result": lambda row: row.word.value,
+    "result": lambda row: row.word,
     **_CELLS,
 }

@@ -15,7 +15,6 @@ them.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +46,8 @@ def threshold(count: int) -> float:
 _Place = tuple[int, str, str, str]
 
 
-class _Formed(NamedTuple):
-    """A family that forms in a session: its members by their slots, and whose it is."""
-
-    session: int
-    members: tuple[int, ...]
-    node: Node | None = None
+#: A family that forms: in which session, its members by their slots, and the node whose it is.
+_Formed = tuple[int, tuple[int, ...], Node | None]
 
 
 def _of_metrics(series: Sequence[tuple[int, Series, int]]) -> Iterator[_Formed]:
@@ -117,9 +112,9 @@ def of_nodes(
                 on[node].add(slot)
         for node in sorted(on.keys() - done):
             members = _few_of_each(sorted(on[node]), series)
-            for formed in _some(int(new.session[those[0]]), members):
+            for formed in _some(int(new.session[those[0]]), members, node):
                 done.add(node)
-                yield formed._replace(node=node)
+                yield formed
 
 
 def _few_of_each(members: Sequence[int], series: Mapping[int, Series]) -> Sequence[int]:
@@ -132,11 +127,11 @@ def _few_of_each(members: Sequence[int], series: Mapping[int, Series]) -> Sequen
     return middle if len(middle) >= FAMILY_LEAST else members
 
 
-def _some(session: int, members: Sequence[int]) -> Iterator[_Formed]:
+def _some(session: int, members: Sequence[int], node: Node | None = None) -> Iterator[_Formed]:
     if len(members) >= FAMILY_LEAST:
         count = min(len(members), FAMILY_MOST)
         places = [round(at) for at in np.linspace(0, len(members) - 1, count)]
-        yield _Formed(session, tuple(members[place] for place in places))
+        yield session, tuple(members[place] for place in places), node
 
 
 Flags = NDArray[np.bool_]
@@ -172,7 +167,7 @@ def take(
     blocks += _blocks(formed)
     target.shared = list(kept.shared)
     sessions, row = _rows(new)
-    begins = sorted(one.session for one in formed)
+    begins = sorted(session for session, *_ in formed)
     before = sum(len(block.members) for block in kept.families)
     watched = before + np.searchsorted(begins, sessions, side="right")
     limits = np.array([threshold(FAMILY_SHARE * count) for count in watched.tolist()])
@@ -197,12 +192,10 @@ def take(
 
 def _blocks(formed: list[_Formed]) -> Iterator[tuple[FamilyBlock, Ints]]:
     """Yield new families of as many members together, and in which session each forms."""
-    for _, some in sorted(grouped(formed, lambda one: len(one.members)).items()):
+    for _, some in sorted(grouped(formed, lambda one: len(one[1])).items()):
         for begin in range(0, len(some), FAMILY_BLOCK):
-            part = some[begin : begin + FAMILY_BLOCK]
-            members = np.array([one.members for one in part], np.intp)
-            block = FamilyBlock(members, [one.node for one in part])
-            yield block, np.array([one.session for one in part])
+            sessions, members, nodes = zip(*some[begin : begin + FAMILY_BLOCK], strict=True)
+            yield FamilyBlock(np.array(members, np.intp), [*nodes]), np.array(sessions)
 
 
 def _places(

@@ -15,7 +15,6 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
@@ -44,7 +43,7 @@ from acceptance.detection.constants import (
     NODES_NAMED,
 )
 from acceptance.regressions.changes import Change, OpenIncident, SlowNight
-from acceptance.regressions.history import Nights, Partition, PastSession, Sample, Series
+from acceptance.regressions.history import Nights, PastSession, Sample, Series
 from acceptance.regressions.progress import Recent
 
 #: Attributes of a series that can explain, and how they are called; the likeliest first.
@@ -270,20 +269,12 @@ def _companion(series: Series, anchor: PastSession, recent: Recent) -> Change | 
     )
 
 
-@dataclass(eq=False)
-class _Incident:
-    partition: Partition
-    family: str
-    anchor: PastSession
-    night: int
-    within: int
-    changes: list[Change] = field(default_factory=list)
-    slow: list[SlowNight] = field(default_factory=list)
+#: What belongs to one incident, in the order in which it was decided: the first is its anchor.
+_Events = list[Change | SlowNight]
 
-    @property
-    def id(self) -> str:
-        text = f"{':'.join(self.partition)} {self.family} {self.anchor.uuid}"
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+def _changes(incident: _Events) -> list[Change]:
+    return [one for one in incident if isinstance(one, Change)]
 
 
 def group(
@@ -298,14 +289,14 @@ def group(
     `slow` are the nights on which a partition as a whole was slow, `judged` all series that were
     judged: they tell what sets an incident apart from the rest, by their `recent` samples.
     """
-    incidents: list[_Incident] = []
-    events: list[Change | SlowNight] = [*changes, *slow]
+    incidents: list[_Events] = []
+    events: _Events = [*changes, *slow]
     for event in sorted(events, key=_order):
         _join(event, incidents, nights)
-    taken = {id(one.series) for one in events if isinstance(one, Change) and one.over is None}
+    taken = {id(one.series) for one in _changes(events) if one.over is None}
     still: list[OpenIncident] = []
     for incident in incidents:
-        free = [one for one in judged if one.partition == incident.partition]
+        free = [one for one in judged if one.partition == incident[0].partition]
         found = _open(incident, free, taken, nights, recent)
         still += [found] if found is not None else []
     return tuple(sorted(still, key=lambda one: (-len(one.changes), one.id)))
@@ -317,35 +308,31 @@ def _order(event: Change | SlowNight) -> tuple[int, int, str]:
     return event.decided.number, event.session.number, event.series.name
 
 
-def _join(event: Change | SlowNight, incidents: list[_Incident], nights: Nights) -> None:
-    night = nights.of(event.partition, event.session)
+def _join(event: Change | SlowNight, incidents: list[_Events], nights: Nights) -> None:
     for incident in incidents:
-        near = max(INCIDENT_NEAR, event.within, incident.within)
-        same = (incident.partition, incident.family) == (event.partition, event.kind)
-        if same and _belongs(event, night, near, incident):
-            break
-    else:
-        incident = _Incident(event.partition, event.kind, event.session, night, event.within)
-        incidents.append(incident)
-    if isinstance(event, SlowNight):
-        incident.slow.append(event)
-    else:
-        incident.changes.append(event)
+        anchor = incident[0]
+        same = (anchor.partition, anchor.kind) == (event.partition, event.kind)
+        if same and _belongs(event, incident, nights):
+            incident.append(event)
+            return
+    incidents.append([event])
 
 
-def _belongs(event: Change | SlowNight, night: int, near: int, incident: _Incident) -> bool:
-    if abs(incident.night - night) <= near:
+def _belongs(event: Change | SlowNight, incident: _Events, nights: Nights) -> bool:
+    anchor = incident[0]
+    begun, night = (nights.of(one.partition, one.session) for one in (anchor, event))
+    if abs(begun - night) <= max(INCIDENT_NEAR, event.within, anchor.within):
         return True
     if isinstance(event, SlowNight):
-        return any(one.night == night - 1 for one in incident.slow)
+        return any(isinstance(one, SlowNight) and one.night == night - 1 for one in incident)
     # One thing can let many metrics drift, and each crosses its limit on a night of its own.
     return event.kind == "drift" and any(
-        one.over is None or one.over.number > event.decided.number for one in incident.changes
+        one.over is None or one.over.number > event.decided.number for one in _changes(incident)
     )
 
 
 def _open(
-    incident: _Incident,
+    incident: _Events,
     here: Sequence[Series],
     taken: set[int],
     nights: Nights,
@@ -356,15 +343,18 @@ def _open(
     `here` are the judged series of its partition.
     `taken` are those that have open changes, of this incident or of another one.
     """
-    still = [one for one in incident.changes if one.over is None]
-    newest = nights.last(incident.partition)
-    slow = [one for night in incident.slow if night.night == newest for one in night.changes]
-    if incident.family == "regression" and still:
+    kind, anchor, changes = incident[0].kind, incident[0].session, _changes(incident)
+    partition = incident[0].partition
+    still = [one for one in changes if one.over is None]
+    newest = nights.last(partition)
+    slow = [one for night in incident if isinstance(night, SlowNight) and night.night == newest
+            for one in night.changes]  # fmt: skip
+    if kind == "regression" and still:
         # Of those with evidence of their own it was decided whether they still belong to it.
-        decided = taken | {id(one.series) for one in incident.changes}
+        decided = taken | {id(one.series) for one in changes}
         free = [one for one in here if id(one) not in decided]
-        still += _companions(free, incident.anchor, recent)
-    wide = incident.family == "regression" and _is_wide(still, here) and not _of_one_node(still)
+        still += _companions(free, anchor, recent)
+    wide = kind == "regression" and _is_wide(still, here) and not _of_one_node(still)
     if wide and not slow and _recovered(still, recent):
         still = []
     # What has evidence of its own tells more than one night does.
@@ -377,16 +367,13 @@ def _open(
     if wide or slow:
         share = f"{len(members)} of {max(len(here), len(members))} metrics of the partition"
         cause = f"{share} moved: the machine, not the metrics" + (f"; {cause}" if cause else "")
-    since = incident.anchor.start if worst.kind == "machine" else worst.time
-    kind = "machine" if wide or slow else incident.family
-    finding = _finding(kind, worst, since, len(members) - 1, cause)
-    return OpenIncident(
-        incident.id,
-        replace(finding, place=(*incident.partition, incident.id)),
-        cause,
-        worst,
-        tuple(members),
-    )
+    since = anchor.start if worst.kind == "machine" else worst.time
+    told = "machine" if wide or slow else kind
+    finding = _finding(told, worst, since, len(members) - 1, cause)
+    text = f"{':'.join(partition)} {kind} {anchor.uuid}"
+    name = hashlib.sha256(text.encode()).hexdigest()[:12]
+    finding = replace(finding, place=(*partition, name))
+    return OpenIncident(name, finding, cause, worst, tuple(members))
 
 
 def _finding(kind: str, worst: Change, since: float, others: int, cause: str) -> Finding:

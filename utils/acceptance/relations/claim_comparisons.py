@@ -184,9 +184,9 @@ def _machines(compared: Iterable[Pair]) -> list[list[Result]]:
     made: list[tuple[object, Result]] = []
     for pair in compared:
         over, under = (pairs.times_as_good(result.series, result.value) for result in pair)
-        result = pairs.in_x(pair, over / under, pair.left.time)
+        result = pairs.in_x(pair, over / under, pair[0].time)
         keys = result.series.keys
-        what = (pair.both("benchmark"), pair.both("metric"), pair.both("unit"))
+        what = (pairs.both(pair, name) for name in ("benchmark", "metric", "unit"))
         made.append(((*what, keys.get("np"), keys.get("placement")), result))
     return [
         [*best((each for _, each in group), lambda each: each.series.partition, _rank).values()]
@@ -264,13 +264,14 @@ class Evaluation:
         return judged, notes + left_out
 
     def _pair(self, pair: Pair) -> Judged:
-        claim, (left, right) = self.claim, (result.series for result in pair)
-        if left.unit != right.unit:
-            units = f"left is in {left.unit!r}, right in {right.unit!r}"
-            raise Incomparable("different units", units)
-        figure = pairs.figure(claim, left, pair.left.value, pair.right.value)
+        claim, (left, right) = self.claim, pair
+        units = pairs.both(pair, "unit")
+        if units[0] != units[1]:
+            said = f"left is in {units[0]!r}, right in {units[1]!r}"
+            raise Incomparable("different units", said)
+        figure = pairs.figure(claim, left.series, left.value, right.value)
         margin = pairs.margin(claim.relation, figure, claim.value, self._leeway(figure[1]))
-        return Judged(*pair, figure, margin, left.parts + right.parts)
+        return Judged(left, right, figure, margin, left.series.parts + right.series.parts)
 
     def _groups(self, compared: Sequence[Pair]) -> list[Judged]:
         groups, least = _machines(compared), self.claim.kind.points
@@ -336,16 +337,16 @@ class Evaluation:
                 sorted(f"{each.series.partition} {each.value:.4g}" for each in one.points)
             )
         else:
-            pair = Pair(one.left, one.right)
-            for parts in filter(None, pair.both("parts")):
+            pair = one.left, one.right
+            for parts in filter(None, pairs.both(pair, "parts")):
                 yield " / ".join(
                     f"{part.series.partition} {part.value:.4g} {part.series.unit}" for part in parts
                 )
-            left, right = pair.both("environment")
+            left, right = pairs.both(pair, "environment")
             if left != right and "environment" not in self.varied:
                 yield f"environments {left} against {right}"
-            left, right = pair.both("keys")
-            for key in pair.differing(self.varied):
+            left, right = pairs.both(pair, "keys")
+            for key in pairs.differing(pair, self.varied):
                 yield f"{key} {left.get(key, '?')} against {right.get(key, '?')}"
 
 

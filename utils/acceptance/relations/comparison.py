@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -27,21 +27,11 @@ from acceptance.relations import noise
 from acceptance.relations.noise import Noise, Scatter
 from acceptance.relations.sides import Asked, Part, Side, SideFault, find, samples_of
 
-
-class Word(str, Enum):
-    """What is said of a metric of B, compared with A.
-
-    It `DIFFERS` where nothing tells which way is better. `UNKNOWN`: it was measured on both sides,
-    and nothing tells how large its noise is, or that is so large that it would hide anything.
-    """
-
-    WORSE = "worse"
-    BETTER = "better"
-    DIFFERS = "differs"
-    SAME = "same"
-    UNKNOWN = "cannot tell"
-    ONLY_A = "only in A"
-    ONLY_B = "only in B"
+#: What is said of a metric of B, compared with A. It `differs` where nothing tells which way is
+#: better. `cannot tell`: it was measured on both sides, and nothing tells how large its noise is,
+#: or that is so large that it would hide anything.
+Word = Literal["worse", "better", "differs", "same", "cannot tell", "only in A", "only in B"]
+WORDS: tuple[Word, ...] = get_args(Word)
 
 
 @dataclass(frozen=True)
@@ -137,7 +127,7 @@ CHANCE = 0.05
 #: Nights of a place for which no time was asked.
 NIGHTS = 7
 #: The words of what is more than noise.
-TOLD = (Word.WORSE, Word.BETTER, Word.DIFFERS)
+TOLD: tuple[Word, ...] = ("worse", "better", "differs")
 #: A metric whose noise hides a larger ratio than this is not told to be the same.
 WIDEST = 1.5
 #: Samples of a metric after which its levels changed.
@@ -202,8 +192,8 @@ def compare(
     rows = sorted((row for row, _ in found), key=_order)
     of_b = {*side_b.sessions}
     failed = _tell_failed(rows, differs, (one for one in history.sessions if one.uuid in of_b))
-    counts = Counter({**dict.fromkeys(Word, 0), **Counter(row.word for row in rows)})
-    count = sum(counts[word] for word in (*TOLD, Word.SAME))
+    counts = Counter({**dict.fromkeys(WORDS, 0), **Counter(row.word for row in rows)})
+    count = sum(counts[word] for word in (*TOLD, "same"))
     return Comparison(
         side_a, side_b, tuple(rows), (*matched, *METRICS), differs, CHANCE, level, count,
         tuple(sorted(failed)), tuple(_notes(rows, sides)), counts,
@@ -286,11 +276,11 @@ def _row(pair: _Pair, starts: Starts) -> tuple[Row, Scatter | None]:
     case = series.case
     row = Row(
         case.key.check, case.suite, case.benchmark, dict(case.key.keys), series.metric,
-        series.unit, series.direction, Word.UNKNOWN,
+        series.unit, series.direction, "cannot tell",
         _measured(a, noises[0], 1.0), _measured(b, noises[1], factor),
     )  # fmt: skip
     if a is None or b is None:
-        row.word = Word.ONLY_B if a is None else Word.ONLY_A
+        row.word = "only in B" if a is None else "only in A"
         return row, None
     if factor is None:
         row.why = f"its unit is {a[0].unit or 'none'} in A, {b[0].unit or 'none'} in B"
@@ -319,14 +309,14 @@ def _judge(row: Row, scatter: Scatter, level: float) -> None:
     width = max(noise.quantile(level, dof) * error, least)
     row.low, row.high = math.exp(-width), math.exp(width)
     if row.probability > level or abs(math.log(row.ratio)) < math.log1p(SMALLEST):
-        row.word = Word.SAME
+        row.word = "same"
         if row.high > WIDEST:
-            row.word = Word.UNKNOWN
+            row.word = "cannot tell"
             row.why = f"its noise hides a change of up to {percent(row.high - 1)}"
     elif row.direction is None:
-        row.word = Word.DIFFERS
+        row.word = "differs"
     else:
-        row.word = Word.BETTER if (row.ratio > 1) == (row.direction == "higher") else Word.WORSE
+        row.word = "better" if (row.ratio > 1) == (row.direction == "higher") else "worse"
 
 
 def _noises(a: Part | None, b: Part | None, starts: Starts) -> list[Noise | None]:
@@ -353,9 +343,9 @@ def _unknown(a: Series, b: Series, noises: Sequence[Noise | None]) -> str:
 
 def _order(row: Row) -> tuple[object, ...]:
     place = row.a or row.b
-    far = -abs(math.log(row.ratio)) if row.ratio and row.word in (Word.WORSE, Word.BETTER) else 0.0
+    far = -abs(math.log(row.ratio)) if row.ratio and row.word in ("worse", "better") else 0.0
     name = (place.where if place else "", row.check, row.stem, row.size or 0)
-    return ([*Word].index(row.word), far, *name)
+    return (WORDS.index(row.word), far, *name)
 
 
 def _tell_failed(
@@ -367,7 +357,7 @@ def _tell_failed(
     for row in rows:
         system = row.a.where.partition(":")[0] if row.a else ""
         of_b = differs.get("system", (system, system))[1]
-        if row.word is Word.ONLY_A and (of_b, row.check) in unfit:
+        if row.word == "only in A" and (of_b, row.check) in unfit:
             row.why = (
                 "in B it failed, was skipped, passed only when repeated, or shared the machine"
             )
@@ -396,7 +386,7 @@ def _notes(rows: Sequence[Row], sides: Sequence[Side]) -> Iterator[str]:
             f"{plural(len(few), 'metric')} differ by fewer than {noise.FEW} samples of a side: an "
             f"outlier would look the same; {noise.FEW} runs of each side tell"
         )
-    if widest := sorted(row.high - 1 for row in rows if row.word is Word.SAME and row.high):
+    if widest := sorted(row.high - 1 for row in rows if row.word == "same" and row.high):
         yield (
             f"what is the same is so within its noise: a change of less than "
             f"{percent(widest[len(widest) // 2])} (median of these metrics; "

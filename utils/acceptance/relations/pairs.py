@@ -303,31 +303,31 @@ def deciding(relation: str, value: tuple[float, ...], judged: Sequence[tuple[flo
 SAME_KEYS = ("np", "message_size", "pattern")
 
 
-class Pair(NamedTuple):
-    """The two results that a claim compares."""
+#: The two results that a claim compares: left and right.
+Pair = tuple[Result, Result]
 
-    left: Result
-    right: Result
 
-    @property
-    def older(self) -> float:
-        """Return the time of the older result, in s since the epoch."""
-        return min(self.left.time, self.right.time)
+def older(pair: Pair) -> float:
+    """Return the time of the older result, in s since the epoch."""
+    return min(result.time for result in pair)
 
-    @property
-    def newer(self) -> float:
-        """Return the time of the newer result, in s since the epoch."""
-        return max(self.left.time, self.right.time)
 
-    def both(self, name: str) -> tuple[Any, Any]:
-        """Return what the series of the two results are by this name."""
-        return getattr(self.left.series, name), getattr(self.right.series, name)
+def newer(pair: Pair) -> float:
+    """Return the time of the newer result, in s since the epoch."""
+    return max(result.time for result in pair)
 
-    def differing(self, varied: Collection[str]) -> list[str]:
-        """Return the keys of `FOLLOWING` that differ though the sides, but for `varied`, agree."""
-        free = {*varied, "nodes"} if "np" in varied else varied
-        left, right = (result.series.keys for result in self)
-        return [key for key in FOLLOWING if key not in free and left.get(key) != right.get(key)]
+
+def both(pair: Pair, name: str) -> tuple[Any, Any]:
+    """Return what the series of the two results are by this name."""
+    left, right = (getattr(result.series, name) for result in pair)
+    return left, right
+
+
+def differing(pair: Pair, varied: Collection[str]) -> list[str]:
+    """Return the keys of `FOLLOWING` that differ though the sides, but for `varied`, agree."""
+    free = {*varied, "nodes"} if "np" in varied else varied
+    left, right = (result.series.keys for result in pair)
+    return [key for key in FOLLOWING if key not in free and left.get(key) != right.get(key)]
 
 
 def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -> Results:
@@ -388,10 +388,10 @@ def newest_pair(left: Series, right: Series, window: float) -> Pair | None:
     """Return the newest two results that are at most `window` seconds apart."""
     first = second = 0
     while first < len(left.results) and second < len(right.results):
-        pair = Pair(left.results[first], right.results[second])
-        if pair.newer - pair.older <= window:
+        pair = left.results[first], right.results[second]
+        if newer(pair) - older(pair) <= window:
             return pair
-        if pair.left.time > pair.right.time:
+        if pair[0].time > pair[1].time:
             first += 1
         else:
             second += 1
@@ -405,21 +405,17 @@ def choose(pairs: Sequence[Pair], window: float, varied: Collection[str]) -> lis
     such a pair, else of those that were measured last. Of several problem sizes of HPCC the largest
     counts, then the same number of nodes, then what is newer.
     """
-    last = max(pair.newer for pair in pairs)
-    recent = [pair for pair in pairs if pair.older >= last - window]
+    last = max(map(newer, pairs))
+    recent = [pair for pair in pairs if older(pair) >= last - window]
     chosen: list[Pair] = []
-    for of_partitions in grouped(recent, lambda pair: pair.both("partition")).values():
-        groups = grouped(of_partitions, lambda pair: pair.both("environment"))
-        both = max(
+    for of_partitions in grouped(recent, lambda pair: both(pair, "partition")).values():
+        groups = grouped(of_partitions, lambda pair: both(pair, "environment"))
+        environments = max(
             sorted(groups),
-            key=lambda both: (
-                both[0] == both[1],
-                max(pair.older for pair in groups[both]),
-                len(groups[both]),
-            ),
+            key=lambda two: (two[0] == two[1], max(map(older, groups[two])), len(groups[two])),
         )
-        chosen += groups[both]
-    points = best(chosen, lambda pair: pair.both("point"), lambda pair: _rank(pair, varied))
+        chosen += groups[environments]
+    points = best(chosen, lambda pair: both(pair, "point"), lambda pair: _rank(pair, varied))
     return list(points.values())
 
 
@@ -428,14 +424,15 @@ def quotient(pair: Pair) -> Series:
 
     Raises Incomparable for two units, and where neither direction is the better one.
     """
-    left, right = (result.series for result in pair)
-    if left.unit != right.unit:
-        raise Incomparable("different units", f"{left.unit!r} over {right.unit!r}")
-    over = times_as_good(left, pair.left.value, pair.right.value)
-    partition = " / ".join(pair.both("partition"))
-    environment = " / ".join(dict.fromkeys(pair.both("environment")))
+    left, right = pair
+    units = both(pair, "unit")
+    if units[0] != units[1]:
+        raise Incomparable("different units", f"{units[0]!r} over {units[1]!r}")
+    over = times_as_good(left.series, left.value, right.value)
+    partition = " / ".join(both(pair, "partition"))
+    environment = " / ".join(dict.fromkeys(both(pair, "environment")))
     place = {"partition": partition, "environment": environment}
-    return in_x(pair, over, pair.older, **place, parts=(*pair,)).series
+    return in_x(pair, over, older(pair), **place, parts=pair).series
 
 
 def in_x(pair: Pair, times: float, time: float, **changes: Any) -> Result:
@@ -443,7 +440,7 @@ def in_x(pair: Pair, times: float, time: float, **changes: Any) -> Result:
     left, right = (result.series for result in pair)
     keys = {**right.keys, **left.keys}
     series: Series = replace(left, keys=keys, unit="x", results=[], **changes)
-    return series.add(time, pair.left.session, times)
+    return series.add(time, pair[0].session, times)
 
 
 def _rank(pair: Pair, varied: Collection[str]) -> tuple[float, ...]:
@@ -451,4 +448,4 @@ def _rank(pair: Pair, varied: Collection[str]) -> tuple[float, ...]:
     orders = (each.get("order", "") for each in keys)
     order = min(int(text) if text.isdecimal() else 0 for text in orders)
     nodes = -sum(int(each.get("nodes", "0")) for each in keys)
-    return order, "nodes" not in pair.differing(varied), nodes, pair.older, pair.newer
+    return order, "nodes" not in differing(pair, varied), nodes, older(pair), newer(pair)

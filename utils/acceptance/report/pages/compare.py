@@ -14,7 +14,7 @@ from acceptance.core.groups import grouped
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import is_simulated
 from acceptance.regressions.history import Series
-from acceptance.relations.comparison import TOLD, Comparison, Row, Starts, Word, compare
+from acceptance.relations.comparison import TOLD, WORDS, Comparison, Row, Starts, Word, compare
 from acceptance.relations.sides import SideFault, read
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
@@ -29,7 +29,7 @@ from acceptance.report.source import Source
 
 GROUP = "Compare"
 #: How words look that do not look open.
-LOOKS = {Word.WORSE: "bad", Word.BETTER: "good", Word.SAME: "none", Word.ONLY_B: "none"}
+LOOKS: dict[Word, str] = {"worse": "bad", "better": "good", "same": "none", "only in B": "none"}
 #: Rows of a word that stand in the page; the JSON has all of them.
 MOST_ROWS = 500
 
@@ -91,7 +91,7 @@ def _page(source: Source, name: str, title: str, a: str, b: str) -> Page:
     data, (look, said) = addresses.data(path, "all", "json"), _result(found)
     context: dict[str, Any] = {
         "found": found,
-        "listed": {word: _groups(rows) for word in Word if (rows := found.of(word))},
+        "listed": {word: _groups(rows) for word in WORDS if (rows := found.of(word))},
         "looks": LOOKS,
         "told": TOLD,
         "look": look,
@@ -115,7 +115,7 @@ def _starts(source: Source) -> Starts:
 
 def _result(found: Comparison) -> tuple[str, str]:
     """Return the look of the result, and it in a line; what was not looked at is no pass."""
-    worse = found.counts[Word.WORSE]
+    worse = found.counts["worse"]
     if worse:
         return "bad", f"{plural(worse, 'metric')} worse"
     if not found.judged:
@@ -154,7 +154,7 @@ def _plots(found: Comparison, source: Source) -> Iterator[Plot]:
 
 def _plot(id: str, title: str, rows: list[Row], found: Comparison, source: Source) -> Plot:
     ratios = [
-        Sample(float(row.size or 0), row.ratio, row.word.value,
+        Sample(float(row.size or 0), row.ratio, row.word,
                source.address(row.b.session) if row.b else "")
         for row in rows
     ]  # fmt: skip
@@ -176,11 +176,11 @@ def _summary(rows: list[Row]) -> str:
     """Say in a sentence what is seen: how many sizes are worse, and where it is farthest."""
     told, count = [row for row in rows if row.word in TOLD], Counter(row.word for row in rows)
     if not told:
-        unknown = count[Word.UNKNOWN]
+        unknown = count["cannot tell"]
         rest = f"; of {unknown} nothing can be told" if unknown else ""
         return f"None of {plural(len(rows), 'size')} is known to differ{rest}."
     far = max(told, key=lambda row: abs((row.ratio or 1.0) - 1))
-    words = ", ".join(f"{count[word]} {word.value}" for word in TOLD if count[word])
+    words = ", ".join(f"{count[word]} {word}" for word in TOLD if count[word])
     return (
         f"Of {plural(len(rows), 'size')} {words}; the farthest is {bytes_text(far.size or 0)}, "
         f"where B is {far.ratio:.3f} of A."

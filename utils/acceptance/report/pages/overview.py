@@ -32,20 +32,13 @@ _UNLOOKED = {
 }
 
 
-class Known(NamedTuple):
-    """An open alert, and whether the run before did not have it."""
-
-    alert: Alert
-    new: bool = False
-
-
 class Line(NamedTuple):
-    """A finding as the page tells it: `link` is the address of its case, `known` its alert."""
+    """A finding as the page tells it: `link` is the address of its case."""
 
     finding: Finding
     text: str
     link: str = ""
-    known: Known | None = None
+    alert: Alert | None = None
 
 
 class Node(NamedTuple):
@@ -96,14 +89,14 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
     alike = (each for each in source.runs[1:] if each.selection == source.runs[0].selection)
     before = next(alike, None)
     places = {f"{ran.case.name} @{ran.case.where}": ran for ran in run.cases} if run else {}
-    known = _known(source, verdict, before)
+    alerts = _alerts(source, verdict)
     lines = [
         line
-        for line in map(partial(_line, places, known), _wrong(run, verdict))
-        if not (line.known and line.known.alert.acknowledged)
+        for line in map(partial(_line, places, alerts), _wrong(run, verdict))
+        if not (line.alert and line.alert.acknowledged)
     ]
     groups = [[*listed] for _, listed in groupby(lines, lambda each: each.finding.kind)]
-    seen = {line.known.alert.id for line in lines if line.known}
+    seen = {line.alert.id for line in lines if line.alert}
     of_leaf = {system: leaves(source, system) for system in {p.system for p in source.measured}}
     context = {
         "newest": newest,
@@ -113,7 +106,10 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
         "sentence": _sentence(verdict, [line.finding for line in lines]),
         "groups": groups,
         "looks": LOOKS,
-        "known": [each for each in known if each.alert.id not in seen],
+        "alerts": [each for each in alerts if each.id not in seen],
+        # Alerts that the run before did not have.
+        "new": {each.id for each in alerts
+                if before and each.opened and each.opened.timestamp() > before.end},
         "standings": [_standing(source, place, verdict, groups, of_leaf[place.system])
                       for place in source.places if place.system in of_leaf],
         "others": [place.name for place in source.places if place.system not in of_leaf],
@@ -131,19 +127,13 @@ def page(source: Source, empty: Iterable[Page]) -> Page:
     return Page(*named, context, simulated=simulated)
 
 
-def _known(source: Source, verdict: Verdict | None, before: Run | None) -> list[Known]:
+def _alerts(source: Source, verdict: Verdict | None) -> list[Alert]:
     """Return the open alerts of the selected system, those that nobody acknowledged first."""
-    found: dict[str, Known] = {}
-    for alert in source.alerts.alerts if source.alerts else ():
-        new = before and alert.opened and alert.opened.timestamp() > before.end
-        found[alert.id] = Known(alert, bool(new))
+    found = {each.id: each for each in (source.alerts.alerts if source.alerts else ())}
     if verdict is not None and source.is_own:
-        given = (*verdict.alerts, *verdict.acknowledged)
-        found = {each.id: Known(each) for each in given} | found
-    own = [each for each in found.values() if source.system in (None, each.alert.finding.system)]
-    return sorted(
-        own, key=lambda each: (each.alert.acknowledged is not None, each.alert.finding.since)
-    )
+        found = {each.id: each for each in (*verdict.alerts, *verdict.acknowledged)} | found
+    own = [each for each in found.values() if source.system in (None, each.finding.system)]
+    return sorted(own, key=lambda each: (each.acknowledged is not None, each.finding.since))
 
 
 def _wrong(run: Run | None, verdict: Verdict | None) -> list[Finding]:
@@ -162,13 +152,13 @@ def _wrong(run: Run | None, verdict: Verdict | None) -> list[Finding]:
     return merged(seen)
 
 
-def _line(places: Mapping[str, Ran], known: Sequence[Known], finding: Finding) -> Line:
+def _line(places: Mapping[str, Ran], alerts: Sequence[Alert], finding: Finding) -> Line:
     """Return a finding with its case, its alert, and what was found where and expected."""
     ran = places.get(finding.source) or places.get(finding.what.partition(" of ")[2])
     link = addresses.session(ran.session.uuid, ran.number) if ran else ""
-    alert = next((each for each in known if _tells(each.alert, finding)), None)
-    if alert and alert.alert.finding.of_history:
-        return Line(finding, alert.alert.line, link, alert)
+    alert = next((each for each in alerts if _tells(each, finding)), None)
+    if alert and alert.finding.of_history:
+        return Line(finding, alert.line, link, alert)
     failed = finding.what == finding.source  # then nothing else is expected than that it runs
     expected = f", expected {finding.expected}" if finding.expected and not failed else ""
     what = "" if finding.what in finding.found else f"{finding.what}: "
