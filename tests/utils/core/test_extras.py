@@ -92,7 +92,8 @@ def test_what_an_environment_states():
         ({"versions": {"npb": 3.3}}, "versions is {'npb': 3.3}; Expected `str`, got `float`"),
         ({"suites": {"Imb": "/opt"}}, "unknown key 'Imb' in suites; known: hpcc, "),
         ({"suites": {"imb": ""}}, "suites is {'imb': ''}; Expected `str` of length >= 1"),
-        ({"spack": {}}, "spack is {}; Object missing required field `mpi`"),
+        ({"spack": {}}, 'spack is {}; it has to be {"mpi": a text}'),
+        ({"spack": {"mpi": "m", "x": "y"}}, "spack is {'mpi': 'm', 'x': 'y'}; it has to be "),
     ],
 )
 def test_what_nobody_reads_of_an_environment_is_refused(extras, said):

@@ -123,7 +123,7 @@ def test_a_small_problem_is_shown_and_compared_with_nothing(library, filled):
 
 def test_one_node_and_two_are_two_results(library):
     found = points([session("a", case(4, 5.0), case(4, 3.0, nodes=2))], library, "here")
-    own = [(*hpcc.Run.of(p.sweep)[1:3], p.value, share) for p, share in hpcc.normalised(found)]
+    own = [(*hpcc.run_of(p.sweep)[1][:2], p.value, share) for p, share in hpcc.normalised(found)]
     assert own == [
         ("4", "1", 5.0, 1.0),
         ("4", "2", 3.0, 0.6),

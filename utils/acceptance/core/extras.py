@@ -89,8 +89,8 @@ def node_count(extras: Mapping[str, object], default: int | None = 1) -> int | N
     return nodes if isinstance(nodes, int) and nodes >= 1 and nodes is not True else None
 
 
-class _Spack(Struct, forbid_unknown_fields=True):
-    mpi: Text
+#: Which MPI of Spack's an environment is built with.
+_Spack = Annotated[dict[Literal["mpi"], Text], Meta(min_length=1, description='{"mpi": a text}')]
 
 
 class _Environment(Struct, forbid_unknown_fields=True):

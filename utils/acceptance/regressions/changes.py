@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, groupby
 from operator import itemgetter
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -342,17 +342,9 @@ def on_same_nodes(samples: Samples) -> Floats:
     return np.asarray(np.where(same == logs, samples.value, np.exp(same)), np.float64)
 
 
-class Told(NamedTuple):
-    """A change of a series, and what its family tells of it; empty for one of its own.
-
-    The change of a `node`'s family counts the samples of the series that were measured on it.
-    `share` is that of the family's members that moved, more than all for a change of its own.
-    """
-
-    change: LevelChange
-    text: str = ""
-    node: str = ""
-    share: float = 2.0
+#: A change of a series, and what it shares with its family; None for one of its own. That of a
+#: node's family counts the samples of the series that were measured on the node.
+Told = tuple[LevelChange, Shared | None]
 
 
 #: Returns which samples of a series were measured on a node, all of them for none.
@@ -408,13 +400,15 @@ def joined(
 
     `sessions` are the numbers of those of its samples.
     """
-    found = [(change.detected, change.start, Told(change)) for change in progress.changes(series)]
+    found: list[tuple[int, int, Told]] = [
+        (change.detected, change.start, (change, None)) for change in progress.changes(series)
+    ]
     for one in others:
-        own = on_node(one.node[2] if one.node else "")
-        for told in _told(series, sessions[own], progress, one):
-            found.append((int(own[told.change.detected]), int(own[told.change.start]), told))
+        own = on_node(_node(one))
+        for change in _level(series, sessions[own], progress, one):
+            found.append((int(own[change.detected]), int(own[change.start]), (change, one)))
     # The family that moved as a whole tells more; that of an environment more than those of nodes.
-    found.sort(key=lambda each: (each[0], -each[2].share, bool(each[2].node), each[1]))
+    found.sort(key=lambda each: (each[0], -_share(each[2][1]), bool(_node(each[2][1])), each[1]))
     kept: list[tuple[int, int, Told]] = []
     for each in found:
         if not any(_same(earlier, each) for earlier in kept):
@@ -424,15 +418,27 @@ def joined(
 
 def _same(earlier: tuple[int, int, Told], later: tuple[int, int, Told]) -> bool:
     """Tell whether a change that was decided later is one that was decided already."""
-    (detected, start, first), (_, begins, second) = earlier, later
-    if not (first.text or second.text) or not (first.change.worse and second.change.worse):
+    detected, start, (first, family) = earlier
+    _, begins, (second, other) = later
+    if not (family or other) or not (first.worse and second.worse):
         return False
     return start - FAMILY_NEAR <= begins <= max(detected, start + FAMILY_NEAR)
 
 
-def _told(
+def _node(shared: Shared | None) -> str:
+    """Return the name of the node whose family shares a change; empty where it is no node's."""
+    return shared.node[2] if shared and shared.node else ""
+
+
+def _share(shared: Shared | None) -> float:
+    """Return the share of a family that moved, more than all for a change of a series' own."""
+    return sum(shared.change.moved) / len(shared.change.moved) if shared else 2.0
+
+
+def _level(
     series: Series, sessions: NDArray[np.int32], progress: Progress, one: Shared
-) -> Iterator[Told]:
+) -> Iterator[LevelChange]:
+    """Yield what a change that a series shares is for it, if it has samples before it."""
     change, member = one.change, one.members.index(progress.slots[id(series)])
     detected = int(np.searchsorted(sessions, change.detected, side="right")) - 1
     start = min(int(np.searchsorted(sessions, change.start)), detected)
@@ -440,9 +446,7 @@ def _told(
         bad = -1 if series.direction == "higher" else 1
         before, after = (math.exp(bad * each[member]) for each in (change.before, change.after))
         spread = change.spread[member]
-        level = LevelChange(start, detected, before, after, change.score, True, spread)
-        share = sum(change.moved) / len(change.moved)
-        yield Told(level, _text(one, progress), one.node[2] if one.node else "", share)
+        yield LevelChange(start, detected, before, after, change.score, True, spread)
 
 
 def _text(one: Shared, progress: Progress) -> str:
@@ -504,10 +508,10 @@ def followed(
         on_node = partial(_on_node, samples, own)
         every = joined(one, samples.session[own], progress, others.get(id(one), ()), on_node)
         for number, told in enumerate(every):
-            if told.change.worse:
+            if told[0].worse:
                 # What is told of a node counts what was measured on it.
-                on = on_node(told.node)
-                later = [each.change for each in every[number + 1 :] if each.node == told.node]
+                on = on_node(node := _node(told[1]))
+                later = [each for each, family in every[number + 1 :] if _node(family) == node]
                 measured = values[own][on], samples.session[own][on], samples.time[own][on]
                 found[id(one)] += _changes(one, told, later, measured, progress, library)
     return found
@@ -526,7 +530,7 @@ def _changes(
     Samples are counted as the change counts them: all of the series, or those on its node. Of these
     `measured` has values, sessions and times.
     """
-    change, (values, numbers, times) = told.change, measured
+    (change, family), (values, numbers, times) = told, measured
     sessions = [progress.history.sessions[progress.places[each]] for each in numbers.tolist()]
     undone = undone_by(change, later)
     accepted = undone is None and _accepted(one, change, library)
@@ -544,9 +548,9 @@ def _changes(
             after=float(change.after),
             confidence=evidence,
             over=sessions[-1] if accepted and over is None else over,
-            text=told.text,
+            text=_text(family, progress) if family else "",
             within=within(change, change.spread),
-            node=told.node,
+            node=_node(family),
         )
 
 

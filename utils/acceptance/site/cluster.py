@@ -31,10 +31,6 @@ _POWERED_OFF = {"POWERED_DOWN", "POWERING_UP"}
 _BUSY = ("busy", "Immediate execution", "temporarily", "timed out", "Zero Bytes")
 
 
-class Refused(SlurmFault):
-    """A job that Slurm did not take."""
-
-
 @dataclass(frozen=True)
 class Cluster:
     """A cluster as Slurm has it; `plugins` are those of `srun --mpi=list`."""
@@ -130,10 +126,11 @@ def _why_not(cluster: Cluster, partition: PartitionRecord, chosen: list[str]) ->
     return ""
 
 
-def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
-    """Run a shell script on a node as a job of one task; return what it printed.
+def run_on(node: str, partition: str, script: str, arguments: list[str]) -> tuple[str, str]:
+    """Run a shell script on a node as a job of one task.
 
-    Raises Refused when Slurm does not take it, SlurmFault when it would have to wait.
+    Return what it printed, and why Slurm does not take it; empty where it does. Raises SlurmFault
+    when it would have to wait.
     """
     command = [
         "srun", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--time=2", "--chdir=/tmp",
@@ -145,7 +142,7 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
     if done.late:
         raise SlurmFault(f"no answer from {node} within {PATIENCE + 60} s")
     if not done.fault:
-        return done.out
+        return done.out, ""
     # The first line may be of a plugin; the last one often says only that all is over.
     lines = [line.removeprefix("srun: ").removeprefix("error: ")
              for line in done.err.splitlines() if line.strip()]  # fmt: skip
@@ -155,7 +152,7 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> str:
         raise SlurmFault(message)
     if "account" in message.lower():
         message += "; to name an account: export SLURM_ACCOUNT=..."
-    raise Refused(message)
+    return "", message
 
 
 def account() -> str:
@@ -219,7 +216,7 @@ def _hardware(node: SlurmNode) -> tuple[str, int, int, int, int]:
 def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str]) -> list[Kind]:
     """Look at nodes of a partition, and sort all of them by what they are.
 
-    `nodes` take jobs; `paths` are looked for on the nodes. Raises Refused when Slurm takes no job
+    `nodes` take jobs; `paths` are looked for on the nodes. Raises SlurmFault when it takes no job
     for any of them.
     """
     classes = grouped(nodes, lambda node: (_hardware(node), node.features))
@@ -227,7 +224,7 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     looks = [look_at_one(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
     refusals = [look.fault for look in looks if look.refused]
     if refusals and not any(look.node for look in looks):
-        raise Refused(refusals[0])
+        raise SlurmFault(refusals[0])
     looks += [Fabric(asked=alike[0].name, fault="not looked at") for alike in ordered[MAX_LOOKS:]]
     groups: dict[tuple[object, ...], list[Alike]] = {}
     # Those that were looked at come first: the others are taken to be like one of them.
@@ -250,10 +247,12 @@ def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Fab
         return Fabric(asked=alike[0].name, fault="all such nodes were busy")
     node = ready[0]
     try:
-        output = run_on(node.name, partition, fabric_of_node.script(), paths)
+        output, refusal = run_on(node.name, partition, fabric_of_node.script(), paths)
+        if refusal:
+            return Fabric(asked=node.name, fault=refusal, refused=True)
         return fabric_of_node.read(output, node.address, node.name)
     except (SlurmFault, ParseError) as err:
-        return Fabric(asked=node.name, fault=str(err), refused=isinstance(err, Refused))
+        return Fabric(asked=node.name, fault=str(err))
 
 
 def _named(

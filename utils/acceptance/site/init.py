@@ -205,7 +205,7 @@ def _of_cluster(asked: Plan, search: MpiSearch) -> Plan:
     for partition in partitions:
         try:
             kinds += cluster.kinds_of(partition, slurm.usable(partition), paths)
-        except cluster.Refused as err:
+        except SlurmFault as err:
             if asked.partitions:
                 raise SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
             left.append(f"{partition.name}: Slurm takes no job for it: {err}")

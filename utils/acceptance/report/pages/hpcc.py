@@ -9,7 +9,6 @@ The first four figures show ratios over G-HPL, which is therefore among the metr
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
 
 from acceptance.core.groups import grouped
 from acceptance.core.text import plural
@@ -43,24 +42,14 @@ _LINES = (
 _MB = 1e-3
 
 
-class Run(NamedTuple):
-    """A run of HPCC: where, on how many processes and nodes, of which order."""
+#: What a run has in common: its environment; its size: processes, nodes and order.
+Run = tuple[str, tuple[str, str, str]]
 
-    environment: str
-    np: str
-    nodes: str
-    order: str
 
-    @classmethod
-    def of(cls, sweep: Sweep) -> "Run":
-        """Return the run that a result is of."""
-        keys = (sweep.keys.get(key, "") for key in ("np", "nodes", "order"))
-        return cls(sweep.environment, *keys)
-
-    @property
-    def name(self) -> str:
-        """Name it as people do."""
-        return f"{self.environment}, {self.np} processes, order {self.order}"
+def run_of(sweep: Sweep) -> Run:
+    """Return the run that a result is of."""
+    np, nodes, order = (sweep.keys.get(key, "") for key in ("np", "nodes", "order"))
+    return sweep.environment, (np, nodes, order)
 
 
 @dataclass(frozen=True)
@@ -83,7 +72,10 @@ class Point:
     @property
     def owner(self) -> str:
         """Name what it is drawn with: its run, or the paper."""
-        return Run.of(self.sweep).name if self.sweep else f"largest of {self.system}"
+        if self.sweep is None:
+            return f"largest of {self.system}"
+        environment, (np, _, order) = run_of(self.sweep)
+        return f"{environment}, {np} processes, order {order}"
 
     @property
     def comparable(self) -> bool:
@@ -122,16 +114,18 @@ def measured(found: Results) -> dict[Run, dict[str, Point]]:
     """
     own = (one for one in found.sweeps.values() if one.benchmark == "hpcc" and one.stem in METRICS)
     where = found.place.system, found.place.partition
+    runs = grouped(own, run_of)
     # The newest results come first.
-    runs = {
+    return {
         run: {
             one.stem: Point(*where, one.stem, one.values[None].value, one.unit, one.note(None),
                             sweep=one)
             for one in sweeps if one.by is sweeps[0].by
         }
-        for run, sweeps in grouped(own, Run.of).items()
+        for run, sweeps in sorted(
+            runs.items(), key=lambda item: (count_of(item[1][0].keys, "np"), item[0])
+        )
     }  # fmt: skip
-    return dict(sorted(runs.items(), key=lambda item: (count_of(item[0]._asdict(), "np"), item[0])))
 
 
 def published(library: Library | None) -> Iterator[Point]:
@@ -209,8 +203,7 @@ def _kiviats(
             "largest values over its systems.",
         )
     ]
-    for size, group in groupby(sorted(runs, key=lambda run: run[1:]), key=lambda run: run[1:]):
-        of_size, (np, nodes, order) = [*group], size
+    for (np, nodes, order), of_size in sorted(grouped(runs, lambda run: run[1]).items()):
         if len(of_size) > 1:
             drawn.append((
                 addresses.legal(f"kiviat-{np}-{nodes}-{order}"),
@@ -251,13 +244,13 @@ def _rings(
     ]  # fmt: skip
     over: dict[str, list[Sample]] = {}
     ratios: dict[str, list[Sample]] = {}
-    for run, hpl, ring in found:
-        note = (f"{run.np} processes on {run.nodes or '?'} nodes, order {run.order}, "
+    for (environment, (np, nodes, order)), hpl, ring in found:
+        note = (f"{np} processes on {nodes or '?'} nodes, order {order}, "
                 f"{ring.text}; {hpl.source}")  # fmt: skip
         sample = Sample(hpl.value, ring.value, note, hpl.link(source))
-        ratios.setdefault(run.environment, []).append(sample)
+        ratios.setdefault(environment, []).append(sample)
         total = sample._replace(y=ring.value * hpl.value * _MB)
-        over.setdefault(run.environment, []).append(total)
+        over.setdefault(environment, []).append(total)
     simulated = any(hpl.sweep and hpl.sweep.simulated for _, hpl, _ in found)
     totals, shares = (
         [Trace(name, samples, simulated=simulated, group=name)
