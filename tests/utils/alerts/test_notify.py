@@ -473,6 +473,7 @@ OLDER = {
         "[]",
         '{"form": 2}',
         '{"alerts": [{"alert": {}}]}',
+        msgspec.json.encode({"alerts": [ALERT], "failing": {}}).decode(),
         '{"alerts": [], "failing": {"hook": {"why": "x"}}}',
         '{"alerts": 3}',
         "\xff",

@@ -58,6 +58,12 @@ class State(Struct, forbid_unknown_fields=True):
     alerts: list[Alert] = []
     failing: dict[str, Failure] = {}
 
+    def __post_init__(self) -> None:
+        """Refuse an alert of which nobody knows when it was seen."""
+        for alert in self.alerts:
+            if alert.opened is None or alert.seen is None:
+                raise ValueError(f"alert {alert.id} has no time at which it was seen")
+
 
 @dataclass
 class Notification:
