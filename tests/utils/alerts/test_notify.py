@@ -487,7 +487,7 @@ def test_a_malformed_state_is_kept_aside_and_alerts_are_sent(folder, http, text)
     (note,) = outcome.notes
     assert re.fullmatch(
         rf"{folder}/state\.json: malformed \(.*\); kept as state\.json\.malformed-1; "
-        "all open alerts are sent again",
+        "alerts found again are sent again; it alone has those that no run looks for again",
         note,
     )
     assert (folder / "state.json.malformed-1").read_bytes() == text.encode("latin-1")

@@ -120,6 +120,11 @@ def test_the_claims_are_those_of_an_acceptance(tmp_path):
     assert [each["state"] for each in claims] == ["holds", "fails", "not measured"]
     (left_open,) = of_claims(claims, "mine")
     assert left_open.kind == "claim-open"
+    evidence.system = "nowhere"
+    (unknown,) = of_claims(stated("accept-1"), "nowhere")
+    assert unknown.kind == "claims"
+    assert "no system 'nowhere'" in unknown.text
+    evidence.system = "mine"
     (folder / "tolerances.yaml").write_text("?")
     (unread,) = of_claims(stated("accept-1"), "mine")
     assert unread.kind == "claims"

@@ -35,6 +35,14 @@ AT_A_NODE = {"no-bytes", *OF_LINKS, *OF_CABLES}
 #: The kind of what stands for very many alerts, and of a node that Slurm gives no jobs, of which
 #: no verdict is red.
 MANY, AWAY = "many", "node-absent"
+#: Category of an alert -> what one and several of it are called.
+_CALLED = HISTORY | {
+    "node": ("faulty node", "faulty nodes"),
+    "away": ("node not up", "nodes not up"),
+    "many": ("group of failures", "groups of failures"),
+    "unmeasured": ("missing measurement", "missing measurements"),
+    "failure": ("failure", "failures"),
+}
 
 #: A time with its zone, as it is stored.
 Time = Annotated[datetime, Meta(tz=True)]
@@ -108,20 +116,21 @@ class Alert(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
         return f"{self.finding.where} {self.finding.subject}"
 
     @property
-    def called(self) -> tuple[str, str]:
-        """Return what one and several of its sort are called."""
+    def category(self) -> str:
+        """Return what its kind is among alerts: that is a part of its id."""
         kind = self.finding.kind
         if kind in HISTORY:
-            return HISTORY[kind]
+            return kind
         if kind in AT_A_NODE:
-            return "faulty node", "faulty nodes"
-        if kind == AWAY:
-            return "node not up", "nodes not up"
-        if kind == MANY:
-            return "group of failures", "groups of failures"
-        if self.finding.row.unmeasured:
-            return "missing measurement", "missing measurements"
-        return "failure", "failures"
+            return "node"
+        if kind in (AWAY, MANY):
+            return "away" if kind == AWAY else "many"
+        return "unmeasured" if self.finding.row.unmeasured else "failure"
+
+    @property
+    def called(self) -> tuple[str, str]:
+        """Return what one and several of its category are called."""
+        return _CALLED[self.category]
 
     @property
     def line(self) -> str:

@@ -157,7 +157,7 @@ def listing(now: datetime, folder: Path) -> Notification:
 
 
 def _read(folder: Path, notes: list[str], *, aside: bool = True) -> State:
-    """Read the state; one that is malformed counts as none, so that all alerts are sent again.
+    """Read the state; one that is malformed counts as none: what a run still finds is sent again.
 
     What is malformed is put `aside` and noted. Raises StoredFault.
     """
@@ -166,7 +166,8 @@ def _read(folder: Path, notes: list[str], *, aside: bool = True) -> State:
         return state_files.read(path, State) or State()
     except ValueError as err:
         kept = f"; kept as {state_files.put_aside(path).name}" if aside else ""
-        notes.append(f"{path}: malformed ({err}){kept}; all open alerts are sent again")
+        rest = "it alone has those that no run looks for again"
+        notes.append(f"{path}: malformed ({err}){kept}; alerts found again are sent again; {rest}")
         return State()
 
 

@@ -254,15 +254,15 @@ def _alert(
 ) -> Alert:
     """Return the alert of a finding of a `check`, a node, or whatever else is concerned.
 
-    Its id is that of its sort, its place, and its parts. `where` is `system:partition+environ` or
-    its beginning.
+    Its id is that of its category, its place, its parts and its sort. `where` is
+    `system:partition+environ` or its beginning.
     """
     told = replace(
         finding, where=where, device=check, what="", since=verdict.time or verdict.given,
         text=one_line(finding.text)[:_LONGEST], nodes=_once(finding.nodes),
     )  # fmt: skip
     alert = Alert("-", told, _once(cases), _once(compared), (*parts,), sort)
-    words = "\0".join((alert.called[0], where, check, *sorted(parts), sort))
+    words = "\0".join((alert.category, where, check, *sorted(parts), sort))
     return replace(alert, id=hashlib.sha256(words.encode()).hexdigest()[:12])
 
 
