@@ -1,6 +1,6 @@
 #!/bin/sh
 # Leave what the programs of infiniband-diags say of the whole fabric in a folder, as it is; nothing
-# is judged here, nothing else is read, nothing is changed. The reader is reading.py beside it.
+# is judged here, nothing else is read, nothing is changed. The reader is outputs.py beside it.
 #
 # usage: fabric.sh FOLDER [-C adapter] [-P port] [-t seconds]
 #

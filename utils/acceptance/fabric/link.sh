@@ -123,10 +123,11 @@ has_folder() {
 adapter() {
     device "adapter ${1##*/}" "$1"
     facts "adapter ${1##*/}" "$1" node_guid
-    # Adapters in software have none: the kernel gives an empty line, or nothing at all.
+    # Adapters in software have none: the kernel gives an empty line, or no file at all.
     version=
     { IFS= read -r version <"$1/fw_ver"; } 2>/dev/null || :
     [ -z "$version" ] || say "adapter ${1##*/}" fw_ver "$version"
+    ! is_there "$1/fw_ver" || cat "$1/fw_ver" >/dev/null 2>&1 || unreadable "$1/fw_ver"
     is_there "$1/ports" || return 0
     if ! can_list "$1/ports"; then
         unreadable "$1/ports"
