@@ -165,6 +165,10 @@ def test_what_tests_leave_out_of_consideration_changes_no_choice(imb_built, fres
     shutil.rmtree(fresh.var / "spack/config")
     chosen = fresh.var / f"spack/envs/local-imb-{externals.mpi_names()[0]}"
     shutil.copytree(imb_built.site.var / chosen.relative_to(fresh.var), chosen)
+    # What is installed would be chosen again.
+    asked = (chosen / "spack.yaml").read_text()
+    assert "reuse: true" in asked
+    (chosen / "spack.yaml").write_text(asked.replace("reuse: true", "reuse: false"))
     lock = chosen / "spack.lock"
     quick = json.loads(lock.read_text())
     lock.unlink()

@@ -1,7 +1,7 @@
 """How far two sides of a metric may be apart by chance, learnt from the past of each.
 
 Values are logarithms, because noise is proportional to the level. What is learnt is that of
-`detection.noise`: samples are bounded (Huber) where outliers would carry the spread away, the
+`detection.evidence`: samples are bounded (Huber) where outliers would carry the spread away, the
 kurtosis takes degrees of freedom off, and consecutive samples may be correlated.
 
 How probable a difference is by chance, and how large it may be, Student's t distribution tells.

@@ -78,7 +78,7 @@ class Source:
     current: Verdict | None = None
     written: Path | None = None
     faults: list[str] = field(default_factory=list)
-    #: Pairs of sides that have a page of their own (`comparison.grammar`).
+    #: Pairs of sides that have a page of their own (`relations.sides`).
     comparisons: Sequence[tuple[str, str]] = ()
 
     def note(self, fault: object) -> None:
