@@ -1,10 +1,13 @@
-"""Says at load which check files give no case on which partition, and which suites are not there.
+"""Says at load which check files give no case where, what a mode leaves out, and missing suites.
 
 All of the first in one line, when all files are loaded: verdict and `acceptance doctor` have the
-reasons (`acceptance.machine.no_case`). What is promised and not there has a line each.
+reasons (`acceptance.machine.no_case`). What is promised and not there has a line each, and so has
+a check file of which a mode takes a part.
 """
 
 import functools
+import sys
+from pathlib import Path
 
 from reframe.core.logging import getlogger
 
@@ -13,7 +16,7 @@ from acceptance.core.findings import Finding
 from acceptance.suites import SUITES, suite_of
 
 from .extras import environment_of, extras_of
-from .partitions import partitions, size_of
+from .partitions import mode_of, partitions, size_of
 
 #: Check files without a case, of which nothing is told yet.
 _FOUND: list[Finding] = []
@@ -44,22 +47,44 @@ def tell(check: str) -> None:
 
 
 def tell_all(generate):
-    """Say in a line which check files give no case, before cases are made of those that do."""
+    """Say which check files give no case, or some by their mode, before cases are made."""
 
-    def tell_and_generate(*checks, **options):
+    def tell_and_generate(checks, **options):
         if _FOUND:
             promised = any(each.fails for each in _FOUND)
             log = getlogger().warning if promised else getlogger().info
             log(machine.no_cases_line(_FOUND))
             _FOUND.clear()
-        return generate(*checks, **options)
+        asked = {(type(check), check.mode) for check in checks if hasattr(check, "benchmark_name")}
+        for line in sorted({line for each in asked for line in left_out(*each)}):
+            _tell(line)
+        return generate(checks, **options)
 
     return tell_and_generate
+
+
+def left_out(check: type, asked: str) -> list[str]:
+    """Say how many of its programs a check takes in the mode `asked`, or in its partitions' own."""
+    stem = Path(sys.modules[check.__module__].__file__).stem
+    suite = suite_of(stem)
+    here = [part for part in partitions() if suite and _has(part, suite.key)]
+    lines = (suite.taken_in(mode_of(part, asked), stem) for part in here)
+    return [line for line in lines if line]
+
+
+def _has(part, feature: str) -> bool:
+    return any(feature in each.features for each in part.environs)
 
 
 def environments_of(part) -> list[dict]:
     """Return the environments of a partition as the configuration has them."""
     return [environment_of(each, part) for each in part.environs]
+
+
+@functools.cache
+def _tell(line: str) -> None:
+    """Tell once: ReFrame makes cases of fixtures, too."""
+    getlogger().info(line)
 
 
 @functools.cache

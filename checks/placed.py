@@ -13,7 +13,7 @@ from acceptance.machine import Layout, placement, process_counts
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
 from .extras import extras_of
-from .partitions import PACKED, fabric_facts, largest_job, partitions, standing
+from .partitions import PACKED, fabric_facts, largest_job, mode_of, partitions, standing
 from .pinned import Pinned
 
 #: The folder, below that of the run, for what the links of each node say.
@@ -46,6 +46,9 @@ class PlacedCheck(JudgedCheck, Pinned):
     def fit(self):
         """Take the partitions that have the cores, sockets and nodes for this case."""
         self.choose()
+        self.row = suites.find(self.benchmark_name)
+        if self.row.family:
+            self.tags |= {self.row.family}
         self.valid_systems = [part.fullname for part in partitions() if self.fits(part)]
 
     def choose(self):
@@ -75,7 +78,9 @@ class PlacedCheck(JudgedCheck, Pinned):
         )
 
     def fits(self, part):
-        """Tell whether a partition can run this case, with no more ranks than cores."""
+        """Tell whether a partition runs this case, in its mode, with no more ranks than cores."""
+        if not self.row.is_in(mode_of(part, self.mode)):
+            return False
         nodes = self.nodes(part)
         if not nodes or not self.takes(part):
             return False
@@ -224,7 +229,7 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def is_bandwidth(self):
         """Tell whether this is a benchmark of the bandwidth between two nodes."""
-        return suites.find(self.benchmark_name).link_factor is not None
+        return self.row.link_factor is not None
 
     def sizes_of_messages(self):
         """Return the message sizes (bytes) of the metrics."""
@@ -232,16 +237,17 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def beyond_the_wire(self):
         """Return which results cannot be true, by what the fabric, or a node's memory, can do."""
-        row = suites.find(self.benchmark_name)
         if self.layout.nodes == 1:
             stated, place = extras_of(self.current_partition), "memory"
             lines, told = plausibility.implausible_inside(
-                row, self.measurements, stated, self.layout
+                self.row, self.measurements, stated, self.layout
             )
         else:
             facts, place = self.fabric, "wire"
             told = plausibility.not_compared(facts)
-            lines = facts and plausibility.implausible(row, self.measurements, facts, self.layout)
+            lines = facts and plausibility.implausible(
+                self.row, self.measurements, facts, self.layout
+            )
         if told:
             self.provenance[place] = told
         return [Finding("implausible", line) for line in lines or ()]
@@ -252,7 +258,7 @@ class PlacedCheck(JudgedCheck, Pinned):
         if found or self.layout.nodes == 1 or not self.fabric:
             return found
         like = self.limited_like(name)
-        bound = plausibility.limit_of(suites.find(self.benchmark_name), like, unit, self.fabric)
+        bound = plausibility.limit_of(self.row, like, unit, self.fabric)
         tolerances = self.tolerances().thresholds("limit", "=", unit, like)
         if bound is None or tolerances is None or "limit" not in self.sources(name):
             return None
@@ -272,7 +278,7 @@ class PlacedCheck(JudgedCheck, Pinned):
         if not found and self.layout.nodes > 1 and self.fabric:
             within = self.tolerances().thresholds("limit", "=", "MB/s", "bandwidth_peak")
             slower = within and plausibility.slower_link(
-                suites.find(self.benchmark_name), self.measurements, self.fabric, -within[0]
+                self.row, self.measurements, self.fabric, -within[0]
             )
             found = [slower] if slower else []
         return [f"cause may be: {text}" for text in found]

@@ -170,7 +170,7 @@ def _system(name: str, descr: str, parts: list[dict[str, Any]]) -> dict[str, Any
 def _simulated_part(part: dict[str, Any], how: dict[str, object]) -> dict[str, Any]:
     """Return a partition with the same nodes and facts whose jobs SimGrid runs on this machine."""
     kept = {key: part[key] for key in _KEPT if key in part}
-    extras = {"mode": "smoke", **part.get("extras", {}), "simulated": how}
+    extras = {"mode": "nightly", **part.get("extras", {}), "simulated": how}
     fabric = extras.get("fabric", {})
     if fabric.get("technology") == "infiniband" and (how.get("spines") or "view" in fabric):
         extras["fabric"] = {**fabric, "view": "here"}

@@ -202,7 +202,7 @@ def _columns() -> Iterator[Column]:
 
 #: Of plain numbers, which are tests per flop of HPL, the more the better.
 BENCHMARK = Benchmark(
-    "hpcc", tuple(_columns()), sized=False, better="higher",
+    "hpcc", tuple(_columns()), sized=False, better="higher", since_mode="smoke",
     pair_bandwidth="PingPong-bandwidth", pair_latency="PingPong-latency", pair_size=8,
 )  # fmt: skip
 #: The suite.

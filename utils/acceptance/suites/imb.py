@@ -43,25 +43,25 @@ BANDWIDTH = Column("bandwidth", "bandwidth", "MB/s")
 RATE = Column("messages", "message_rate", "1/s")
 
 
-_messages = partial(Benchmark, point_to_point=True)
-_collective = partial(Benchmark, columns=(TIME,))
+_messages = partial(Benchmark, point_to_point=True, family="mpi1")
+_collective = partial(Benchmark, columns=(TIME,), family="mpi1")
 
 _ROWS = (
     # One message at a time, of the size over its time.
     _messages("PingPong", (LATENCY, BANDWIDTH), processes="two", link_factor=1,
-              one_way=True, one_message=True),
+              one_way=True, one_message=True, since_mode="smoke"),
     # Two messages cross each other; only one of them is counted.
     _messages("PingPing", (LATENCY, BANDWIDTH), processes="two", link_factor=1),
     # 2X/t: each process sends one message and receives one. Each node at the edge of the chain
     # sends and receives a message over the link, wherever the other processes are.
-    _messages("Sendrecv", (TIME, BANDWIDTH), link_factor=2),
+    _messages("Sendrecv", (TIME, BANDWIDTH), link_factor=2, since_mode="smoke"),
     # 4X/t: each process sends to both neighbours and receives from both. Each node sends two
     # messages and receives two over the link.
     _messages("Exchange", (TIME, BANDWIDTH), link_factor=2),
     # The first half of the processes talks to the second.
     _messages("Uniband", (BANDWIDTH, RATE), link_factor=1, pair_sum="longest"),
     _messages("Biband", (BANDWIDTH, RATE), link_factor=2, pair_sum="longest"),
-    _collective("Allreduce", operation="Allreduce", reduction=True),
+    _collective("Allreduce", operation="Allreduce", reduction=True, since_mode="smoke"),
     _collective("Reduce", operation="Reduce", reduction=True, rooted=True),
     # IMB up to "2019" spreads the bytes over the ranks; from "2019 Update 1" on each rank gets
     # them. Built with IMB2018 it spreads them, too, and calls itself "2018".
@@ -69,11 +69,11 @@ _ROWS = (
                 whole_in=r"IMB (201[0-8]\b.*|2019)"),
     _collective("Allgather", operation="Allgather", part=True),
     _collective("Allgatherv", part=True),
-    _collective("Alltoall", operation="Alltoall", part=True),
+    _collective("Alltoall", operation="Alltoall", part=True, since_mode="smoke"),
     _collective("Bcast", operation="Bcast", rooted=True),
     _collective("Gather", operation="Gather", part=True, rooted=True),
     _collective("Scatter", operation="Scatter", part=True, rooted=True),
-    _collective("Barrier", sized=False),
+    _collective("Barrier", sized=False, since_mode="smoke"),
 )  # fmt: skip
 
 #: Name -> benchmark.

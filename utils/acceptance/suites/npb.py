@@ -46,7 +46,13 @@ METRICS = (Column("seconds", "time", "s"), Column("mops_total", "mops_total", "M
 #: What it measures where no computation takes time, see `Result.communication_time`.
 COMMUNICATION = Column("communication_time", "communication_time", "us")
 #: Name -> benchmark.
-BENCHMARKS = {name: Benchmark(name, (*METRICS, COMMUNICATION), sized=False) for name in NAMES}
+BENCHMARKS = {
+    name: Benchmark(
+        name, (*METRICS, COMMUNICATION), sized=False, since_mode="smoke",
+        family="application" if name in ("bt", "sp", "lu") else "kernel",
+    )
+    for name in NAMES
+}  # fmt: skip
 #: The suite. Each number of processes and class may have a program of its own.
 SUITE = Suite(
     "npb",

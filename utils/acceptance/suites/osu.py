@@ -58,35 +58,38 @@ class OsuProgram(Benchmark):
     balance: str = field(default="", kw_only=True)
 
 
-_messages = partial(OsuProgram, point_to_point=True)
+_messages = partial(OsuProgram, point_to_point=True, family="pt2pt")
 #: One process reaches into the memory of the other.
-_one_sided = partial(OsuProgram, point_to_point=True, processes="two", verifies=False)
-_collective = partial(OsuProgram, columns=(TIME,))
+_one_sided = partial(OsuProgram, point_to_point=True, processes="two", verifies=False,
+                     family="one-sided")  # fmt: skip
+_collective = partial(OsuProgram, columns=(TIME,), family="blocking")
 _unsized = partial(OsuProgram, sized=False, verifies=False)
 
 _ROWS = (
     _messages("latency", (LATENCY,), "OSU MPI Latency Test", processes="two", one_message=True,
-              balance="latency"),
+              balance="latency", since_mode="smoke"),
     _messages("bw", (BANDWIDTH,), "OSU MPI Bandwidth Test", processes="two", buffers=True,
-              link_factor=1, one_way=True, balance="bw"),
+              link_factor=1, one_way=True, balance="bw", since_mode="smoke"),
     _messages("bibw", (BANDWIDTH,), "OSU MPI Bi-Directional Bandwidth Test", processes="two",
-              buffers=True, link_factor=2, balance="bibw"),
+              buffers=True, link_factor=2, balance="bibw", since_mode="smoke"),
     # The first half of the processes sends to the second; mbw_mr waits for ever on an odd number.
     _messages("multi_lat", (LATENCY,), "OSU MPI Multi Latency Test", processes="even",
               one_message=True),
     _messages("mbw_mr", (BANDWIDTH, RATE), "OSU MPI Multiple Bandwidth / Message Rate Test",
-              processes="even", buffers=True, link_factor=1, pair_sum="average", balance="mbw"),
+              processes="even", buffers=True, link_factor=1, pair_sum="average", balance="mbw",
+              since_mode="smoke"),
     _collective("allgather", title="OSU MPI Allgather Latency Test", operation="Allgather",
                 part=True),
     _collective("allgatherv", title="OSU MPI Allgatherv Latency Test", part=True),
     # OMB up to 7.0 adds floats, newer ones bytes; from one float on all have the same sizes.
     _collective("allreduce", title="OSU MPI Allreduce Latency Test", operation="Allreduce",
-                reduction=True),
+                reduction=True, since_mode="smoke"),
     _collective("alltoall", title="OSU MPI All-to-All Personalized Exchange Latency Test",
-                operation="Alltoall", part=True),
+                operation="Alltoall", part=True, since_mode="smoke"),
     _collective("alltoallv", title="OSU MPI All-to-Allv Personalized Exchange Latency Test",
                 part=True),
-    _unsized("barrier", (TIME,), "OSU MPI Barrier Latency Test"),
+    _unsized("barrier", (TIME,), "OSU MPI Barrier Latency Test", family="blocking",
+             since_mode="smoke"),
     _collective("bcast", title="OSU MPI Broadcast Latency Test", operation="Bcast", rooted=True),
     _collective("gather", title="OSU MPI Gather Latency Test", operation="Gather", part=True,
                 rooted=True),
@@ -100,15 +103,16 @@ _ROWS = (
     _one_sided("get_latency", (LATENCY,), "OSU MPI_Get latency Test"),
     _one_sided("put_bw", (BANDWIDTH,), "OSU MPI_Put Bandwidth Test", link_factor=1, one_way=True),
     _one_sided("get_bw", (BANDWIDTH,), "OSU MPI_Get Bandwidth Test", link_factor=1, one_way=True),
-    _unsized("init", (INIT,), "OSU MPI Init Test", options=False),
-    _unsized("hello", (LAUNCH,), "OSU MPI Hello World Test", options=False),
+    _unsized("init", (INIT,), "OSU MPI Init Test", options=False, family="startup"),
+    _unsized("hello", (LAUNCH,), "OSU MPI Hello World Test", options=False,
+             family="startup"),
 )  # fmt: skip
 
 #: Name -> program.
 BENCHMARKS = {row.name: row for row in _ROWS}
 #: The ratios of `checks/balance.py`, by their names in `reference/`.
 BALANCE = {
-    f"cbr.{row.balance}": Benchmark(row.balance, (RATIO,), better="nearer to 1")
+    f"cbr.{row.balance}": Benchmark(row.balance, (RATIO,), better="nearer to 1", since_mode="smoke")
     for row in _ROWS
     if row.balance
 }

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -85,6 +85,7 @@ class Pattern(Benchmark):
     """
 
     program: str = field(kw_only=True)
+    since_mode: Literal["smoke", "nightly", "acceptance"] = field(default="smoke", kw_only=True)
     phases: str = field(default="", kw_only=True)
 
     @property

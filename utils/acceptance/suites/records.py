@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from acceptance.core.extras import MODES
 from acceptance.core.paths import CONFIGURED, GET_SPACK, INSTALLED
 
 #: Bytes that the buffers of one process may take. IMB itself stops at 1 GiB, OMB at 512 MiB.
@@ -42,6 +43,11 @@ class Benchmark:
     #: As the suite calls it.
     name: str
     columns: tuple[Column, ...]
+    #: What kind of a benchmark of its suite it is, a tag of its cases; empty: there are no kinds.
+    family: str = field(default="", kw_only=True)
+    #: The smallest mode that takes it: a handful shows that all works, a night takes what no other
+    #: one shows, an acceptance all.
+    since_mode: Literal["smoke", "nightly", "acceptance"] = field(default="nightly", kw_only=True)
     #: With how many processes it runs, and ends: any, two, or an even number.
     processes: Literal["any", "two", "even"] = field(default="any", kw_only=True)
     #: Messages go between pairs of processes; an empty one is a message, too.
@@ -86,6 +92,10 @@ class Benchmark:
         """Return the stems of the metrics; a sweep of a bandwidth has its peak as well."""
         stems = tuple(column.stem for column in self.columns)
         return (*stems, "bandwidth_peak") if "bandwidth" in stems and self.sized else stems
+
+    def is_in(self, mode: str) -> bool:
+        """Tell whether a mode takes it."""
+        return MODES.index(self.since_mode) <= MODES.index(mode)
 
     def runs_with(self, processes: int) -> bool:
         """Tell whether it runs, and ends, with this number of processes."""
@@ -169,6 +179,14 @@ class Suite:
     def sweeps(self) -> bool:
         """Tell whether its tables are sweeps over message sizes."""
         return any(benchmark.sized for benchmark in self.benchmarks.values())
+
+    def taken_in(self, mode: str, check: str) -> str:
+        """Say how many benchmarks of a check file (its stem) a mode takes; empty: all of them."""
+        rows = self.checks[check].values()
+        taken = sum(row.is_in(mode) for row in rows)
+        if taken == len(rows):
+            return ""
+        return f"{check}.py: mode {mode}: {taken} of {len(rows)} programs; all: -S mode={MODES[-1]}"
 
     def performing(self, operation: str) -> str:
         """Return the name of the benchmark of a collective operation; empty if it has none."""

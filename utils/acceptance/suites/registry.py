@@ -32,9 +32,10 @@ def suite_of(check: str) -> Suite | None:
 def find(benchmark: str) -> Benchmark:
     """Return the record of a benchmark of `reference/`.
 
-    Of one that is not known it says nothing: no metrics, and nothing that can be compared.
+    Of one that is not known it says nothing: no metrics, nothing that can be compared, and no mode
+    leaves it out.
     """
-    return _BENCHMARKS.get(benchmark) or Benchmark(benchmark, ())
+    return _BENCHMARKS.get(benchmark) or Benchmark(benchmark, (), since_mode="smoke")
 
 
 def units_of(benchmark: str) -> dict[str, str] | None:
