@@ -12,7 +12,7 @@ from acceptance.machine import process_counts
 from acceptance.suites import osu
 
 from .base import JudgedCheck
-from .osu import LOOPBACK, OsuBenchmark, OsuLoopback
+from .osu import LOOPBACK, OsuBenchmark, OsuLoopback, Variant
 from .partitions import largest_job, nodes_of, partitions, placements, standing
 
 
@@ -53,13 +53,12 @@ class CommunicationBalance(JudgedCheck):
         self.row = osu.BENCHMARKS[self.benchmark]
         self.benchmark_name = f"cbr.{self.row.balance}"
         self.valid_systems = [part.fullname for part in partitions() if self.fits(part)]
-        common = {"benchmark": self.benchmark, "np": self.np, "buffers": "same"}
-        self.numerator = self.case(OsuBenchmark, placement=self.placement, **common)
+        self.numerator = self.case(OsuBenchmark, self.placement)
         if self.over == "loopback":
             self.valid_prog_environs = LOOPBACK
-            self.denominator = self.case(OsuLoopback, **common)
+            self.denominator = self.case(OsuLoopback, "intra-node")
         else:
-            self.denominator = self.case(OsuBenchmark, placement="inter-node", **common)
+            self.denominator = self.case(OsuBenchmark, "inter-node")
         if self.valid_systems:
             self.depends_on(self.numerator)
             self.depends_on(self.denominator)
@@ -74,13 +73,12 @@ class CommunicationBalance(JudgedCheck):
             return nodes_of(part) == 1
         return bool(standing(part, self.np, "inter-node", 2))
 
-    def case(self, check, **conditions):
-        """Return the name of the one case of a check with these parameters; "" if it has none."""
-        known = check.raw_params
-        if not all(value in known[name].values for name, value in conditions.items()):
+    def case(self, check, placement):
+        """Return the name of the one case of a check that is placed so; "" if it has none."""
+        variant = Variant(self.benchmark, self.np, placement)
+        if variant not in check.raw_params["benchmark"].values:
             return ""
-        numbers = check.get_variant_nums(**conditions)
-        return check.variant_name(numbers[0]) if numbers else ""
+        return check.variant_name(check.get_variant_nums(benchmark=variant)[0])
 
     def locate(self):
         """Take note of what the two results were measured with; there is no program to find."""

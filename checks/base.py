@@ -28,6 +28,9 @@ from .outputs import Outputs
 
 reframe_patches.apply()
 
+#: The least share of one thing in another that is a metric of its own (%).
+LEAST_SHARE = 1.0
+
 
 @functools.cache
 def library() -> references.Library:
@@ -283,7 +286,9 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             }
             for size, value in values.items():
                 name = column.stem if size is None else words.sized(column.stem, size)
-                found[name] = (value, column.unit)
+                # No overlap at all, and less than that, are one to a history of ratios.
+                is_share = column.unit == "%" and value is not None
+                found[name] = (max(value, LEAST_SHARE) if is_share else value, column.unit)
             if column.stem == "bandwidth" and self.is_full_sweep():
                 peak = None if None in values.values() else max(values.values())
                 found["bandwidth_peak"] = (peak, column.unit)

@@ -1,15 +1,21 @@
 """OSU Micro-Benchmarks: every message size of every program is a metric."""
 
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
+from reframe.core.logging import getlogger
 
-from acceptance.machine import process_counts
-from acceptance.suites import osu
+from acceptance.machine import broken_promise, builds, process_counts, program_of, source_of
+from acceptance.suites import SUITES, osu
 
 from .build import SuiteBuild
-from .extras import extras_of
+from .extras import environment_of, extras_of
 from .no_case import needs_build
-from .partitions import largest_job, mode_of, nodes_of, placements
+from .partitions import largest_job, mode_of, nodes_of, partitions, placements, standing
 from .placed import PlacedCheck
 
 #: Environments whose MPI can take the network between processes of one node.
@@ -22,10 +28,96 @@ FEW_REPETITIONS = 100
 VALIDATION = "validation.out"
 
 
+#: Nodes that take part in bw_fan_in and bw_fan_out at most: OMB has room for 1,000 requests, and
+#: takes 64 a partner (7.4).
+MOST_OF_FAN = 16
+
+
+class Variant(NamedTuple):
+    """What one case runs: a parameter of all at once, since most of their product is no case.
+
+    Names of cases read as with a parameter of each.
+    """
+
+    benchmark: str
+    np: int
+    placement: str
+    #: Whether all messages share their buffers.
+    buffers: str = "same"
+    #: What `-s` lets a one-sided program synchronize by; empty: what it takes by itself.
+    synchronization: str = ""
+
+
+def shown(variant: Variant | str) -> str:
+    """Return a variant as ReFrame shows parameters, or the one that a case has left of it."""
+    if isinstance(variant, str):
+        return variant
+    others = {name: value for name, value in variant._asdict().items() if value}
+    return " %".join([others.pop("benchmark"), *(f"{n}={v}" for n, v in others.items())])
+
+
+def variants() -> Iterator[Variant]:
+    """Return what any partition of this system has the cores, sockets and nodes for."""
+    for name, row in osu.BENCHMARKS.items():
+        ways = [("same", ""), *([("different", "")] if row.buffers else [])]
+        ways += [("same", each) for each in row.synchronizations[1:]]
+        for np in filter(row.runs_with, process_counts(largest_job())):
+            for placement in placements():
+                if row.point_to_point or placement in ("intra-node", "inter-node"):
+                    most = 2 if row.point_to_point else np
+                    if any(standing(part, np, placement, most) for part in partitions()):
+                        yield from (Variant(name, np, placement, *way) for way in ways)
+
+
+def later(find) -> list[str]:
+    """Return the programs that `find` cannot find, of those that only newer versions have."""
+    missing = []
+    for name, row in osu.BENCHMARKS.items():
+        try:
+            if row.since:
+                find(f"osu_{name}")
+        except FileNotFoundError:
+            missing.append(name)
+    return missing
+
+
+def tell_lacking(environment: str, missing: list[str]) -> None:
+    """Say once which programs an installation is without, and since when there are such."""
+    if missing:
+        told = ", ".join(f"{name} ({osu.BENCHMARKS[name].since})" for name in missing)
+        getlogger().info(
+            f"{environment}: its OSU has not the programs of these versions, some of which need "
+            f"MPI 4: {told}"
+        )
+
+
+@functools.cache
+def lacking() -> dict[str, list[str]]:
+    """Return environment -> the programs that its OSU lacks; nothing of what is built first."""
+    found = {}
+    for part in partitions():
+        for each in part.environs:
+            environment = environment_of(each, part)
+            built = builds(environment) or source_of(environment, "osu")
+            promised = "osu" in environment["features"] and not built
+            if promised and not broken_promise(environment, SUITES["osu"]):
+                missing = later(functools.partial(program_of, environment, "osu"))
+                found[each.name] = [*{*found.get(each.name, ()), *missing}]
+    for name, missing in found.items():
+        tell_lacking(name, sorted(missing))
+    return found
+
+
 class OsuBuild(SuiteBuild):
     """OSU for an environment."""
 
     suite = "osu"
+
+    def take_built(self):
+        """Tell what was built, and which programs were not."""
+        super().take_built()
+        self.lacking = later(self.find)
+        tell_lacking(self.current_environ.name, self.lacking)
 
 
 @rfm.simple_test
@@ -45,11 +137,16 @@ class OsuBenchmark(PlacedCheck):
     if needs_build("osu"):
         build = fixture(OsuBuild, scope="environment")
 
-    benchmark = parameter(osu.BENCHMARKS, loggable=True)
-    np = parameter(process_counts(largest_job()), loggable=True)
-    placement = parameter(placements(), loggable=True)
-    #: Whether all messages share their buffers.
-    buffers = parameter(["same", "different"], loggable=True)
+    #: How a one-sided program makes the memory known that others reach into (`-w`): create,
+    #: allocate or dynamic; empty: as it does by itself.
+    window = variable(str, value="", loggable=True)
+
+    #: All of `Variant`; from `choose` on its first alone.
+    benchmark = parameter(variants(), fmt=shown, loggable=True)
+    np = variable(int, loggable=True)
+    placement = variable(str, loggable=True)
+    buffers = variable(str, loggable=True)
+    synchronization = variable(str, loggable=True)
 
     descr = "OSU Micro-Benchmarks"
     suite = "osu"
@@ -60,36 +157,54 @@ class OsuBenchmark(PlacedCheck):
     differs_by_mode = True
 
     def choose(self):
-        """Take what the suite's table says of this program."""
+        """Take the variant apart, and what the suite's table says of its program."""
+        for name, value in self.benchmark._asdict().items():
+            setattr(self, name, value)
         self.benchmark_name = f"osu.{self.benchmark}"
         self.row = osu.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
+        without = [name for name, missing in lacking().items() if self.benchmark in missing]
+        if without:
+            environments = (each for part in partitions() for each in part.environs)
+            having = {each.name for each in environments if "osu" in each.features}
+            self.valid_prog_environs = sorted(having.difference(without))
+        # Since 7.2 latency_mt ends without MPI_Finalize, which a launcher may call a failure.
+        self.says_all = self.benchmark == "latency_mt"
         self.executable = f"osu_{self.benchmark}"
+
+    def locate(self):
+        """Find the program; a build may be without some that came later."""
+        missing = getattr(getattr(self, "build", None), "lacking", ())
+        self.skip_if(self.benchmark in missing, "this OSU has no such program")
+        super().locate()
 
     def most_nodes(self):
         """Put pairs on two nodes."""
         return 2 if self.row.point_to_point else self.np
 
     def takes(self, part):
-        """Leave out what the program refuses, and what a choice makes no difference to."""
-        if self.buffers == "different" and not self.row.buffers:
-            return False
-        if self.placement not in ("intra-node", "inter-node") and not self.row.point_to_point:
-            return False
-        if extras_of(part).simulated and (self.buffers == "different" or not self.row.options):
+        """Leave out what the program refuses, what no model knows, and what a mode leaves out."""
+        if extras_of(part).simulated:
             # The model knows no buffers, and the time that a launch takes is that of this machine.
-            return False
-        return self.row.runs_with(self.np)
+            return self.row.simulated and (self.buffers, self.synchronization) == ("same", "")
+        if self.row.family == "congestion":
+            # One process a node, so that each pair shares nothing but the link to the first node.
+            return self.nodes(part) == self.np <= MOST_OF_FAN
+        return not self.synchronization or mode_of(part, self.mode) == "acceptance"
 
     @run_before("run")
     def set_options(self):
         """Ask for these message sizes and repetitions."""
+        self.version = osu.version_in(Path(self.executable))
         self.executable_opts = []
         if self.row.sized:
             sizes = self.message_sizes()
             self.executable_opts.append(f"-m {sizes[0]}:{sizes[-1]}")
         if self.buffers == "different":
             self.executable_opts.append("-b multiple")
+        for option, word in (("-s", self.synchronization), ("-w", self.asked_window())):
+            if word:
+                self.executable_opts.append(f"{option} {word}")
         if self.validates():
             self.verify_first()
         elif self.benchmark == "hello":
@@ -98,6 +213,20 @@ class OsuBenchmark(PlacedCheck):
             self.executable_opts.append("-i 5 -x 1")  # each one takes the same time
         elif count := self.repetitions():
             self.executable_opts.append(f"-i {count} -x {count // 10 or 1}")
+        if percentiles := self.percentiles():
+            self.columns = (*self.row.columns, *percentiles)
+            wanted = ",".join(column.name[1:] for column in percentiles)
+            self.executable_opts.append(f"-z{wanted}")
+
+    def percentiles(self):
+        """Return the percentiles that the program prints as well (7.4), of enough repetitions."""
+        if self.simulated or self.repetitions() or self.version < (7, 4):
+            return ()
+        return self.row.percentiles
+
+    def asked_window(self):
+        """Return how a one-sided program is told to make its memory known, empty: it is not."""
+        return self.window if self.row.synchronizations and not self.simulated else ""
 
     def repetitions(self):
         """Return how often each message is sent; 0: as often as the program sends it by itself."""
@@ -111,6 +240,8 @@ class OsuBenchmark(PlacedCheck):
 
         Those of a simulation say nothing of any MPI of a site.
         """
+        if self.version and self.version < (7, 1):
+            return False
         return self.validate and not self.simulated and self.row.verifies and self.buffers == "same"
 
     def verify_first(self):
@@ -149,8 +280,10 @@ class OsuBenchmark(PlacedCheck):
         if self.validates():
             self.verify()
         source = self.stdout.evaluate()
-        output = osu.parse(self.output(), source, self.np)
+        output = osu.parse(self.output(), source, self.np, self.benchmark)
         table = output.only_table(self.benchmark, self.np)
+        if self.synchronization:
+            output.require_comment("Synchronization", osu.SYNCHRONIZATIONS[self.synchronization])
         self.provenance["suite"] = f"OSU {output.version}"
         return self.named({row.size: row.values for row in table.rows})
 
@@ -161,7 +294,7 @@ class OsuBenchmark(PlacedCheck):
     def verify(self):
         """Fail the case unless the data of every message size were verified."""
         text = self.read_file(VALIDATION)
-        output = osu.parse(text, VALIDATION, self.np)
+        output = osu.parse(text, VALIDATION, self.np, self.benchmark)
         table = output.only_table(self.benchmark, self.np)
         verified = [row.size for row in table.rows if "validation" in table.columns]
         if verified != self.message_sizes():
@@ -179,7 +312,8 @@ class OsuBenchmark(PlacedCheck):
             found["pairs"] = str(self.np // 2)
         if self.row.buffers:
             found["buffers"] = self.buffers
-        return found
+        told = {"synchronization": self.synchronization, "window": self.asked_window()}
+        return found | {key: word for key, word in told.items() if word}
 
 
 @rfm.simple_test
@@ -191,10 +325,15 @@ class OsuLoopback(OsuBenchmark):
 
     benchmark = parameter(
         inherit_params=True,
-        filter_params=lambda names: tuple(n for n in names if osu.BENCHMARKS[n].balance),
+        filter_params=lambda variants: tuple(
+            each
+            for each in variants
+            if osu.BENCHMARKS[each.benchmark].balance
+            and (each.placement, each.buffers) == ("intra-node", "same")
+        ),
+        fmt=shown,
+        loggable=True,
     )
-    placement = parameter(["intra-node"], loggable=True)
-    buffers = parameter(["same"], loggable=True)
 
     descr = "OSU Micro-Benchmarks through the loopback of the network"
     valid_prog_environs = LOOPBACK

@@ -54,10 +54,21 @@ def line_of(text, start):
     return next(line for line in text.splitlines() if line.split()[:1] == [start])
 
 
-def listed(site):
-    """Return benchmark, processes, placement and buffers of each case that there is."""
-    output = site.reframe("-c", "checks/osu.py", "-l").output
-    pattern = r"%benchmark=(\S+) %np=(\d+) %placement=(\S+) %buffers=(\S+)"
+def install_all(site, recorded, but=()):
+    """Make a site of four nodes with three cores that has all programs, but some."""
+    script = replay(site, recorded(LATENCY))
+    configure(site, ('"cores": 2', '"cores": 3'), ('"nodes": 2', '"nodes": 4'))
+    for name in {*osu.BENCHMARKS}.difference(("latency", *but)):
+        script.with_name(f"osu_{name}").symlink_to(script)
+
+
+def listed(site, *options):
+    """Return benchmark, processes, placement and buffers of each case that there is.
+
+    Of a one-sided program that is told how to synchronize the last one says so as well.
+    """
+    output = site.reframe("-c", "checks/osu.py", "-l", *options).output
+    pattern = r"%benchmark=(\S+) %np=(\d+) %placement=(\S+) %buffers=(\S+(?: %\S+)?)"
     return {(name, int(np), *rest) for name, np, *rest in re.findall(pattern, output)}
 
 
@@ -164,10 +175,8 @@ def test_different_buffers_are_asked_for_and_a_case_of_their_own(site, recorded)
     done, (status, _) = run(site, "mbw_mr", "-S", "sizes=1:64", buffers="different")
     assert (done.status, status) == (0, 0), done.output
     assert arguments(site) == ["-m 1:64 -b multiple"]
-    cases = listed(site)
-    different = {name for name, *_, buffers in cases if buffers == "different"}
+    different = {name for name, *_, buffers in listed(site) if buffers == "different"}
     assert different == {"bw", "bibw", "mbw_mr"}
-    assert {name for name, *_, buffers in cases if buffers == "same"} == set(osu.BENCHMARKS)
 
 
 def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded):
@@ -332,9 +341,8 @@ def test_pairs_stand_on_two_nodes_and_match_what_was_published(site, recorded):
 
 
 def test_no_case_has_more_ranks_than_cores_or_processes_that_it_cannot_use(site, recorded):
-    replay(site, recorded(LATENCY))
-    configure(site, ('"cores": 2', '"cores": 3'), ('"nodes": 2', '"nodes": 4'))
-    cases = listed(site)
+    install_all(site, recorded)
+    cases = listed(site, "--mode=acceptance")
     counts = {}
     for name, np, placement, _ in cases:
         counts.setdefault((name, placement), set()).add(np)
@@ -344,4 +352,29 @@ def test_no_case_has_more_ranks_than_cores_or_processes_that_it_cannot_use(site,
     assert counts["mbw_mr", "inter-node"] == {2, 4}
     assert counts["alltoall", "intra-node"] == {2}
     assert counts["alltoall", "inter-node"] == {2, 4, 8, 12}
+    assert counts["neighbor_alltoall", "inter-node"] == {4, 8, 12}
+    assert {where for where in counts if where[0] == "bw_fan_in"} == {("bw_fan_in", "inter-node")}
+    assert counts["bw_fan_in", "inter-node"] == {4}, "one process a node"
     assert {name for name, *_ in cases} == set(osu.BENCHMARKS)
+    ways = {way for name, *_, way in cases if name == "put_bw"}
+    told = {"flush_local", "lock", "lock_all", "pscw", "fence"}
+    assert ways == {"same", *(f"same %synchronization={word}" for word in told)}
+
+
+def test_each_mode_takes_its_programs(site, recorded):
+    install_all(site, recorded)
+    for mode in ("smoke", "nightly"):
+        cases = listed(site, f"--mode={mode}")
+        assert {name for name, *_ in cases} == {
+            name for name, row in osu.BENCHMARKS.items() if row.is_in(mode)
+        }
+        assert {buffers for *_, buffers in cases} == {"same", "different"}
+
+
+def test_what_an_installation_lacks_is_told_once_and_is_no_case(site, recorded):
+    install_all(site, recorded, but=("iallreduce", "bw_fan_in"))
+    output = site.reframe("-c", "checks/osu.py", "-c", "checks/balance.py", "-l").output
+    (told,) = [line for line in output.splitlines() if "its OSU has not" in line]
+    assert told.endswith("some of which need MPI 4: bw_fan_in (7.4), iallreduce (5.5)")
+    assert "benchmark=iallreduce" not in output
+    assert "benchmark=fop_latency" in output

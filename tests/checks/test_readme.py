@@ -76,14 +76,14 @@ def test_a_benchmark_of_a_known_suite_is_one_row(site, clone, recorded):
     text = section("Adding a benchmark of a known suite")
     assert apply(text, clone) == ["utils/acceptance/suites/osu.py"]
     output = recorded("osu/osu_put_bw.openmpi.txt")
-    title = "OSU MPI_Put Bi-directional Bandwidth Test"
+    title = "OSU MPI_Get Bi-directional Bandwidth Test"
     output = output.replace("OSU MPI_Put Bandwidth Test", title)
     assert title in output
-    site.replay(output, "osu_put_bibw", "osu")
-    name = "%benchmark=put_bibw%.*%placement=intra-node"
+    site.replay(output, "osu_get_bibw", "osu")
+    name = "%benchmark=get_bibw%.*%placement=intra-node"
     run(site, clone, "reframe", "-c", "checks/osu.py", "-r", "-n", name)
     (case,) = results.session(site.database).cases
-    assert case.benchmark == "osu.put_bibw"
+    assert case.benchmark == "osu.get_bibw"
     values = {metric.name: metric.value for metric in case.metrics}
     assert values["bandwidth_4194304"] > 0
     assert len(values) == 23 + 1

@@ -321,7 +321,7 @@ def test_a_line_cut_in_its_number_is_named(read):
     [
         (LATENCY, "Avg Latency(us)", "Avg Latency(ns)", "unknown column 'Avg Latency(ns)'"),
         (RATE, "Messages/s", "  Packets/s", "unknown column 'Packets/s'"),
-        (FULL, "Iterations", "P99 Tail Lat(us)", "unknown column 'P99 Tail Lat(us)'"),
+        (FULL, "Iterations", "P999 Tail Lat(us)", "unknown column 'P999 Tail Lat(us)'"),
         (LATENCY, "Avg Latency(us)", "Bandwidth (MB/s)", "has no column latency"),
         (
             "osu_bw.openmpi.txt",
@@ -430,7 +430,7 @@ def test_a_table_of_a_start_up_program_is_refused(read, launched):
     "title",
     [
         "# OSU MPI-CUDA Latency Test v7.5",
-        "# OSU MPI Non-blocking Allreduce Latency Test v7.4",
+        "# OSU MPI Non-blocking Allgathering Latency Test v7.4",
         "# OSU OpenSHMEM Put Test v7.4",
     ],
 )

@@ -1,8 +1,10 @@
 """`suites/osu.py` against the outputs of real runs."""
 
+from collections import Counter
+
 import pytest
 
-from acceptance.suites import SUITES, check_of, osu
+from acceptance.suites import SUITES, check_of, osu, units_of
 
 MIB = 2**20
 
@@ -86,6 +88,7 @@ def test_another_range_is_refused_with_an_example(text):
         ("alltoall", [2, 3, 4, 5, 6, 7, 8]),
         ("barrier", [2, 3, 4, 5, 6, 7, 8]),
         ("hello", [2, 3, 4, 5, 6, 7, 8]),
+        ("neighbor_alltoall", [3, 4, 5, 6, 7, 8]),
     ],
 )
 def test_processes_are_those_with_which_a_program_ends(benchmark, counts):
@@ -95,31 +98,63 @@ def test_processes_are_those_with_which_a_program_ends(benchmark, counts):
 @pytest.mark.parametrize(
     ("benchmark", "stems"),
     [
-        ("latency", ("latency",)),
-        ("get_latency", ("latency",)),
-        ("bw", ("bandwidth", "bandwidth_peak")),
-        ("mbw_mr", ("bandwidth", "message_rate", "bandwidth_peak")),
-        ("alltoall", ("time",)),
+        ("latency", ("latency", "latency_p50", "latency_p90", "latency_p99")),
+        ("multi_lat", ("latency",)),
+        ("bw", ("bandwidth", "bandwidth_p10", "bandwidth_p50", "bandwidth_peak")),
+        (
+            *("mbw_mr",),
+            ("bandwidth", "message_rate", "bandwidth_p10", "bandwidth_p50", "bandwidth_peak"),
+        ),
+        ("bw_fan_in", ("bandwidth", "bandwidth_peak")),
+        ("alltoall", ("time", "time_p50", "time_p90", "time_p99")),
+        (
+            *("ibarrier",),
+            ("overall", "time", "overlap", "overall_p50", "overall_p90", "overall_p99"),
+        ),
         ("init", ("time",)),
     ],
 )
-def test_stems_name_the_metrics_and_the_peak_of_a_bandwidth(benchmark, stems):
+def test_stems_name_the_metrics_their_percentiles_and_the_peak_of_a_bandwidth(benchmark, stems):
     assert osu.BENCHMARKS[benchmark].stems == stems
+    assert units_of(f"osu.{benchmark}").keys() == {*stems}
+
+
+#: Of these there are non-blocking and persistent ones as well.
+PARTS = "allgather allgatherv alltoall alltoallv alltoallw gather gatherv scatter scatterv"
+REDUCTIONS = "allreduce reduce reduce_scatter reduce_scatter_block"
+OF_NEIGHBOURS = "allgather allgatherv alltoall alltoallv alltoallw"
+BETWEEN_TWO = "latency bw bibw latency_persistent bw_persistent bibw_persistent latency_mp"
+ONE_SIDED = "put_latency get_latency put_bw get_bw put_bibw acc_latency get_acc_latency " + (
+    "fop_latency cas_latency"
+)
+
+
+def of_each_kind(names):
+    """Add the non-blocking and the persistent ones of blocking collectives."""
+    kinds = [(name, f"i{name}", f"{name}_persistent") for name in names.split()]
+    every = " ".join(name for kind in kinds for name in kind)
+    return every.replace("reduce_scatter_block_persistent", "")
 
 
 #: Attribute -> the programs that have it, as `-h` and the sources of OMB 7.4 say.
 GROUPS = {
-    "verifies": "latency bw bibw multi_lat mbw_mr allgather allgatherv allreduce alltoall "
-    "alltoallv bcast gather reduce reduce_scatter scatter",
-    "buffers": "bw bibw mbw_mr",
-    "reduction": "allreduce reduce reduce_scatter",
-    "part": "allgather allgatherv alltoall alltoallv gather scatter",
-    "rooted": "bcast gather reduce scatter",
-    "point_to_point": "latency bw bibw multi_lat mbw_mr put_latency get_latency put_bw get_bw",
-    "one_way": "bw put_bw get_bw",
-    "one_message": "latency multi_lat",
+    "verifies": " ".join(
+        [BETWEEN_TWO, "multi_lat mbw_mr", of_each_kind(f"{PARTS} {REDUCTIONS} bcast")]
+        + [f"neighbor_{name} ineighbor_{name}" for name in OF_NEIGHBOURS.split()]
+    ),
+    "buffers": "bw bibw mbw_mr bw_persistent bibw_persistent",
+    "reduction": of_each_kind(REDUCTIONS),
+    "part": of_each_kind(PARTS),
+    "rooted": of_each_kind("bcast gather gatherv reduce scatter scatterv"),
+    "point_to_point": f"{BETWEEN_TWO} multi_lat mbw_mr latency_mt partitioned_latency {ONE_SIDED}",
+    "one_way": "bw bw_persistent put_bw get_bw",
+    "one_message": "latency latency_persistent multi_lat",
     "balance": "latency bw bibw mbw_mr",
     "pair_sum": "mbw_mr",
+    "synchronizations": ONE_SIDED,
+    "simulated": "latency bw bibw multi_lat mbw_mr allgather allgatherv allreduce alltoall "
+    "alltoallv barrier bcast gather reduce reduce_scatter scatter put_latency get_latency put_bw "
+    "get_bw",
 }
 
 
@@ -130,15 +165,68 @@ def test_programs_have_the_attributes_that_they_should(attribute):
 
 
 @pytest.mark.parametrize(
-    ("attribute", "lacking"), [("sized", "barrier init hello"), ("options", "init hello")]
+    ("attribute", "lacking"),
+    [
+        (
+            *("sized",),
+            "barrier ibarrier barrier_persistent fop_latency cas_latency init hello",
+        ),
+        ("options", "init hello"),
+        ("tails", "multi_lat bw_fan_in bw_fan_out init hello"),
+    ],
 )
 def test_programs_lack_the_attributes_that_they_should(attribute, lacking):
     without = {name for name, row in osu.BENCHMARKS.items() if not getattr(row, attribute)}
     assert without == set(lacking.split())
 
 
-def test_each_program_has_a_title_of_its_own():
-    assert len({row.title for row in osu.BENCHMARKS.values()}) == len(osu.BENCHMARKS)
+def test_titles_that_programs_share_are_known():
+    programs = {}
+    for name, row in osu.BENCHMARKS.items():
+        programs.setdefault(row.title, []).append(name)
+    shared = sorted(names for names in programs.values() if len(names) > 1)
+    assert shared == [["alltoallw", "neighbor_alltoallw"], ["bw", "bw_fan_in", "bw_fan_out"]]
+
+
+#: Since when there are programs that 5.3 has not: of CHANGES of OMB 7.4, and of 7.5.
+SINCE = {
+    "5.5": "ireduce iallreduce",
+    "5.6.3": "latency_mp",
+    "6.2": "alltoallw",
+    "7.0": "ireduce_scatter",
+    "7.1": "latency_persistent bw_persistent bibw_persistent "
+    + " ".join(f"neighbor_{name} ineighbor_{name}" for name in OF_NEIGHBOURS.split()),
+    "7.3": " ".join(
+        f"{name}_persistent"
+        for name in f"{PARTS} allreduce barrier bcast reduce reduce_scatter".split()
+    ),
+    "7.4": "bw_fan_in bw_fan_out reduce_scatter_block ireduce_scatter_block",
+    "7.5": "partitioned_latency",
+}
+
+
+def test_programs_say_which_version_brought_them():
+    told = {name: row.since for name, row in osu.BENCHMARKS.items() if row.since}
+    assert told == {name: since for since, names in SINCE.items() for name in names.split()}
+    assert {*SUITES["osu"].programs} == {f"osu_{n}" for n in osu.BENCHMARKS if n not in told}
+
+
+def test_there_are_all_programs_of_7_4_and_that_of_7_5_each_of_a_family():
+    families = Counter(row.family for row in osu.BENCHMARKS.values())
+    assert families == {
+        "pt2pt": 5, "persistent": 4, "congestion": 2, "multithreaded": 2, "blocking": 15,
+        "nonblocking": 15, "persistent-collective": 14, "neighbourhood": 10, "one-sided": 9,
+        "startup": 2,
+    }  # fmt: skip
+
+
+def test_the_version_of_a_program_is_read_in_its_file(tmp_path):
+    program = tmp_path / "osu_bw"
+    program.write_bytes(b"\x7fELF\0# OSU MPI%s Bandwidth Test v7.5.2\n\0")
+    assert osu.version_in(program) == (7, 5, 2)
+    (tmp_path / "script").write_text("#!/bin/sh\nexec osu_bw\n")
+    assert osu.version_in(tmp_path / "script") == ()
+    assert osu.version_in(tmp_path / "none") == ()
 
 
 @pytest.mark.parametrize(
@@ -168,4 +256,5 @@ def test_the_suite_names_the_check_of_each_metric():
     assert check_of("osu.hello", "time") == "checks/osu.py"
     assert check_of("osu.barrier", "bandwidth") is None
     assert check_of("cbr.mbw", "ratio") == "checks/balance.py"
-    assert check_of("osu.put_bibw", "bandwidth") is None
+    assert check_of("osu.put_bibw", "bandwidth_p10") == "checks/osu.py"
+    assert check_of("osu.get_mbw", "bandwidth") is None

@@ -124,6 +124,8 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "placement": _one_of("inter-node", "intra-node", "intra-socket", "inter-socket"),
     "mapping": _one_of("block", "cyclic"),
     "buffers": _one_of("same", "different"),
+    "synchronization": _one_of("lock", "flush", "flush_local", "lock_all", "pscw", "fence"),
+    "window": _one_of("create", "allocate", "dynamic"),
     "intranode": _one_of("shared", "loopback"),
     "distance": _RANGE,
     "pattern": _TEXT,

@@ -24,11 +24,14 @@ is 20 up to 7.2, then 18). Sources: `-h` and the sources of the programs, output
 5.3.2 to 7.5.2, and print_only_header and print_stats in c/util/osu_util_mpi.c.
 """
 
+import os
 import re
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
-from acceptance.suites.output import Table, Tables
+from acceptance.suites.output import HALF, SLACK, Table, Tables
 from acceptance.suites.records import Benchmark, Column, Suite
 
 # `latency` is the time of a message between two processes, `time` that of any other operation:
@@ -40,72 +43,213 @@ RATE = Column("messages", "message_rate", "1/s")
 INIT = Column("avg", "time", "us")
 LAUNCH = Column("launch", "time", "s")
 RATIO = Column("", "ratio", "1")
+#: An operation while the processes compute as long as it takes by itself (which is `time`), and
+#: the share of it that the computation hides.
+OVERLAPPED = (Column("overall", "overall", "us"), TIME, Column("overlap", "overlap", "%"))
+#: Which percentiles of its repetitions are metrics, by the unit of what a program prints first:
+#: they ascend, so that a low one is the slow tail of a bandwidth. Its lowest is 10: OMB reads in
+#: front of its array where one in a hundred of 20 repetitions is none.
+PERCENTILES = {"us": (50, 90, 99), "MB/s": (10, 50)}
 
 
 @dataclass(frozen=True)
 class OsuProgram(Benchmark):
     """A program of OMB (`name` without `osu_`), with what its check and the parser ask for."""
 
-    #: The title of its output.
+    #: The title of its output, which some share.
     title: str
+    #: The version that brought it; empty: 5.3 has it. An installation may lack what came later,
+    #: and persistent collectives where its MPI is not MPI 4.
+    since: str = field(default="", kw_only=True)
     #: `-c` verifies the data (5.9 and newer).
     verifies: bool = field(default=True, kw_only=True)
     #: `-b multiple` gives each message of a window buffers of its own (5.8 and newer).
     buffers: bool = field(default=False, kw_only=True)
     #: It knows options.
     options: bool = field(default=True, kw_only=True)
+    #: `-z` prints percentiles (7.4 and newer).
+    tails: bool = field(default=True, kw_only=True)
+    #: What `-s` lets it synchronize by, the one that it takes by itself first.
+    synchronizations: tuple[str, ...] = field(default=(), kw_only=True)
+    #: SimGrid runs it.
+    simulated: bool = field(default=False, kw_only=True)
     #: Its name in the communication balance, if it is part of that.
     balance: str = field(default="", kw_only=True)
 
+    @property
+    def percentiles(self) -> tuple[Column, ...]:
+        """Return the percentiles of what it prints first, metrics of their own."""
+        first = self.columns[0]
+        return tuple(
+            Column(f"p{n}", f"{first.stem}_p{n}", first.unit)
+            for n in (PERCENTILES[first.unit] if self.tails else ())
+        )
+
+
+#: Word of `-s` -> how the output calls it.
+SYNCHRONIZATIONS = {
+    "flush": "MPI_Win_flush",
+    "flush_local": "MPI_Win_flush_local",
+    "lock": "MPI_Win_lock/unlock",
+    "lock_all": "MPI_Win_lock_all/unlock_all",
+    "pscw": "MPI_Win_post/start/complete/wait",
+    "fence": "MPI_Win_fence",
+}
 
 _messages = partial(OsuProgram, point_to_point=True, family="pt2pt")
+_two = partial(_messages, processes="two")
+_persistent = partial(_two, family="persistent", since="7.1", since_mode="acceptance")
+#: Processes of one node send to those of all others, or receive from them; `-z` lets the first
+#: process wait for ever unless it stands on the first node by name.
+_fan = partial(OsuProgram, columns=(BANDWIDTH,), title="OSU MPI Bandwidth Test", link_factor=1,
+               processes="three", several_nodes=True, verifies=False, tails=False,
+               family="congestion", since="7.4")  # fmt: skip
 #: One process reaches into the memory of the other.
-_one_sided = partial(OsuProgram, point_to_point=True, processes="two", verifies=False,
-                     family="one-sided")  # fmt: skip
+_one_sided = partial(_two, verifies=False, family="one-sided",
+                     synchronizations=tuple(SYNCHRONIZATIONS))  # fmt: skip
+_atomic = partial(_one_sided, columns=(LATENCY,), since_mode="acceptance")
 _collective = partial(OsuProgram, columns=(TIME,), family="blocking")
 _unsized = partial(OsuProgram, sized=False, verifies=False)
+_startup = partial(_unsized, options=False, tails=False, family="startup")
+
+
+def _nonblocking(name: str, what: str, family: str = "nonblocking", **known: Any) -> OsuProgram:
+    """Return the row of a collective that the processes compute beside."""
+    known = {"since_mode": "acceptance", **known}
+    title = f"OSU MPI Non-blocking {what} Latency Test"
+    return OsuProgram(name, OVERLAPPED, title, family=family, **known)
+
+
+def _started(name: str, what: str, **known: Any) -> OsuProgram:
+    """Return the row of a collective that is set up once, and started again and again."""
+    return _collective(
+        f"{name}_persistent", title=f"OSU MPI {what} Persistent Latency Test", since="7.3",
+        family="persistent-collective", since_mode="acceptance", **known,
+    )  # fmt: skip
+
+
+#: Of those that are laid in a ring, each exchanges with two others: there are three at least.
+_ring = partial(_collective, processes="three", since="7.1", since_mode="acceptance",
+                family="neighbourhood")  # fmt: skip
+_ring_beside = partial(_nonblocking, processes="three", since="7.1", family="neighbourhood")
 
 _ROWS = (
-    _messages("latency", (LATENCY,), "OSU MPI Latency Test", processes="two", one_message=True,
-              balance="latency", since_mode="smoke"),
-    _messages("bw", (BANDWIDTH,), "OSU MPI Bandwidth Test", processes="two", buffers=True,
-              link_factor=1, one_way=True, balance="bw", since_mode="smoke"),
-    _messages("bibw", (BANDWIDTH,), "OSU MPI Bi-Directional Bandwidth Test", processes="two",
-              buffers=True, link_factor=2, balance="bibw", since_mode="smoke"),
+    _two("latency", (LATENCY,), "OSU MPI Latency Test", one_message=True, balance="latency",
+         since_mode="smoke", simulated=True),
+    _two("bw", (BANDWIDTH,), "OSU MPI Bandwidth Test", buffers=True, link_factor=1, one_way=True,
+         balance="bw", since_mode="smoke", simulated=True),
+    _two("bibw", (BANDWIDTH,), "OSU MPI Bi-Directional Bandwidth Test", buffers=True,
+         link_factor=2, balance="bibw", since_mode="smoke", simulated=True),
     # The first half of the processes sends to the second; mbw_mr waits for ever on an odd number.
+    # multi_lat has percentiles in its header only (7.4).
     _messages("multi_lat", (LATENCY,), "OSU MPI Multi Latency Test", processes="even",
-              one_message=True),
+              one_message=True, tails=False, simulated=True),
     _messages("mbw_mr", (BANDWIDTH, RATE), "OSU MPI Multiple Bandwidth / Message Rate Test",
               processes="even", buffers=True, link_factor=1, pair_sum="average", balance="mbw",
-              since_mode="smoke"),
+              since_mode="smoke", simulated=True),
+    _two("partitioned_latency", (LATENCY,), "OSU MPI Partitioned Latency Test", since="7.5",
+         since_mode="acceptance", family="persistent", verifies=False),
+    _persistent("latency_persistent", (LATENCY,), "OSU MPI Latency Persistent Test",
+                one_message=True),
+    _persistent("bw_persistent", (BANDWIDTH,), "OSU MPI Bandwidth Persistent Test", buffers=True,
+                link_factor=1, one_way=True),
+    _persistent("bibw_persistent", (BANDWIDTH,), "OSU MPI Bi-Directional Bandwidth Persistent Test",
+                buffers=True, link_factor=2),
+    _fan("bw_fan_in"),
+    _fan("bw_fan_out", since_mode="acceptance"),
+    # One thread sends, two receive: `-c` requires as many of each. Two processes of each send, and
+    # receive, which were forked.
+    _two("latency_mt", (LATENCY,), "OSU MPI Multi-threaded Latency Test", verifies=False,
+         family="multithreaded", since_mode="acceptance"),
+    _two("latency_mp", (LATENCY,), "OSU MPI Multi-process Latency Test", since="5.6.3",
+         family="multithreaded", since_mode="acceptance"),
     _collective("allgather", title="OSU MPI Allgather Latency Test", operation="Allgather",
-                part=True),
-    _collective("allgatherv", title="OSU MPI Allgatherv Latency Test", part=True),
+                part=True, simulated=True),
+    _collective("allgatherv", title="OSU MPI Allgatherv Latency Test", part=True, simulated=True),
     # OMB up to 7.0 adds floats, newer ones bytes; from one float on all have the same sizes.
     _collective("allreduce", title="OSU MPI Allreduce Latency Test", operation="Allreduce",
-                reduction=True, since_mode="smoke"),
+                reduction=True, since_mode="smoke", simulated=True),
     _collective("alltoall", title="OSU MPI All-to-All Personalized Exchange Latency Test",
-                operation="Alltoall", part=True, since_mode="smoke"),
+                operation="Alltoall", part=True, since_mode="smoke", simulated=True),
     _collective("alltoallv", title="OSU MPI All-to-Allv Personalized Exchange Latency Test",
-                part=True),
+                part=True, simulated=True),
+    _collective("alltoallw", title="OSU MPI All-to-Allw Personalized Exchange Latency Test",
+                part=True, since="6.2", since_mode="acceptance"),
     _unsized("barrier", (TIME,), "OSU MPI Barrier Latency Test", family="blocking",
-             since_mode="smoke"),
-    _collective("bcast", title="OSU MPI Broadcast Latency Test", operation="Bcast", rooted=True),
+             since_mode="smoke", simulated=True),
+    _collective("bcast", title="OSU MPI Broadcast Latency Test", operation="Bcast", rooted=True,
+                simulated=True),
     _collective("gather", title="OSU MPI Gather Latency Test", operation="Gather", part=True,
-                rooted=True),
+                rooted=True, simulated=True),
+    _collective("gatherv", title="OSU MPI Gatherv Latency Test", part=True, rooted=True,
+                since_mode="acceptance"),
     _collective("reduce", title="OSU MPI Reduce Latency Test", operation="Reduce", rooted=True,
-                reduction=True),
+                reduction=True, simulated=True),
     _collective("reduce_scatter", title="OSU MPI Reduce_scatter Latency Test",
-                operation="Reduce_scatter", reduction=True),
+                operation="Reduce_scatter", reduction=True, simulated=True),
+    _collective("reduce_scatter_block", title="OSU MPI Reduce_scatter_block Latency Test",
+                reduction=True, since="7.4", since_mode="acceptance"),
     _collective("scatter", title="OSU MPI Scatter Latency Test", operation="Scatter", part=True,
-                rooted=True),
-    _one_sided("put_latency", (LATENCY,), "OSU MPI_Put Latency Test"),
-    _one_sided("get_latency", (LATENCY,), "OSU MPI_Get latency Test"),
-    _one_sided("put_bw", (BANDWIDTH,), "OSU MPI_Put Bandwidth Test", link_factor=1, one_way=True),
-    _one_sided("get_bw", (BANDWIDTH,), "OSU MPI_Get Bandwidth Test", link_factor=1, one_way=True),
-    _unsized("init", (INIT,), "OSU MPI Init Test", options=False, family="startup"),
-    _unsized("hello", (LAUNCH,), "OSU MPI Hello World Test", options=False,
-             family="startup"),
+                rooted=True, simulated=True),
+    _collective("scatterv", title="OSU MPI Scatterv Latency Test", part=True, rooted=True,
+                since_mode="acceptance"),
+    _nonblocking("iallgather", "Allgather", part=True),
+    _nonblocking("iallgatherv", "Allgatherv", part=True),
+    _nonblocking("iallreduce", "Allreduce", reduction=True, since="5.5", since_mode="nightly"),
+    _nonblocking("ialltoall", "All-to-All", part=True),
+    _nonblocking("ialltoallv", "All-to-Allv Personalized Exchange", part=True),
+    _nonblocking("ialltoallw", "All-to-Allw Personalized Exchange", part=True),
+    _nonblocking("ibarrier", "Barrier", sized=False, verifies=False),
+    OsuProgram("ibcast", OVERLAPPED, "OSU MPI Non-Blocking Broadcast Latency Test", rooted=True,
+               family="nonblocking", since_mode="acceptance"),
+    _nonblocking("igather", "Gather", part=True, rooted=True),
+    _nonblocking("igatherv", "Gatherv", part=True, rooted=True),
+    _nonblocking("ireduce", "Reduce", reduction=True, rooted=True, since="5.5"),
+    _nonblocking("ireduce_scatter", "Reduce_scatter", reduction=True, since="7.0"),
+    _nonblocking("ireduce_scatter_block", "Reduce_scatter_block", reduction=True, since="7.4"),
+    _nonblocking("iscatter", "Scatter", part=True, rooted=True),
+    _nonblocking("iscatterv", "Scatterv", part=True, rooted=True),
+    _started("allgather", "Allgather", part=True),
+    _started("allgatherv", "Allgatherv", part=True),
+    _started("allreduce", "Allreduce", reduction=True),
+    _started("alltoall", "All-to-All Personalized Exchange", part=True),
+    _started("alltoallv", "All-to-Allv Personalized Exchange", part=True),
+    _started("alltoallw", "All-to-Allw Personalized Exchange", part=True),
+    _started("barrier", "Barrier", sized=False, verifies=False),
+    _started("bcast", "Broadcast", rooted=True),
+    _started("gather", "Gather", part=True, rooted=True),
+    _started("gatherv", "Gatherv", part=True, rooted=True),
+    _started("reduce", "Reduce", reduction=True, rooted=True),
+    _started("reduce_scatter", "Reduce_scatter", reduction=True),
+    _started("scatter", "Scatter", part=True, rooted=True),
+    _started("scatterv", "Scatterv", part=True, rooted=True),
+    _ring("neighbor_allgather", title="OSU MPI Neighborhood Allgather Latency Test"),
+    _ring("neighbor_allgatherv", title="OSU MPI Neighborhood Allgatherv Latency Test"),
+    _ring("neighbor_alltoall", title="OSU MPI Neighborhood Alltoall Latency Test"),
+    _ring("neighbor_alltoallv", title="OSU MPI Neighborhood All-to-Allv Latency Test"),
+    _ring("neighbor_alltoallw", title="OSU MPI All-to-Allw Personalized Exchange Latency Test"),
+    _ring_beside("ineighbor_allgather", "Neighborhood Allgather"),
+    _ring_beside("ineighbor_allgatherv", "Neighborhood Allgatherv"),
+    _ring_beside("ineighbor_alltoall", "Neighborhood Alltoall"),
+    _ring_beside("ineighbor_alltoallv", "Neighborhood Alltoallv"),
+    _ring_beside("ineighbor_alltoallw", "Neighborhood Alltoallw"),
+    _one_sided("put_latency", (LATENCY,), "OSU MPI_Put Latency Test", simulated=True),
+    _one_sided("get_latency", (LATENCY,), "OSU MPI_Get latency Test", simulated=True),
+    _one_sided("put_bw", (BANDWIDTH,), "OSU MPI_Put Bandwidth Test", link_factor=1, one_way=True,
+               simulated=True),
+    _one_sided("get_bw", (BANDWIDTH,), "OSU MPI_Get Bandwidth Test", link_factor=1, one_way=True,
+               simulated=True),
+    _one_sided("put_bibw", (BANDWIDTH,), "OSU MPI_Put Bi-directional Bandwidth Test",
+               link_factor=2, since_mode="acceptance", synchronizations=("pscw", "fence")),
+    _atomic("acc_latency", title="OSU MPI_Accumulate latency Test"),
+    _atomic("get_acc_latency", title="OSU MPI_Get_accumulate latency Test",
+            synchronizations=("lock", "flush", "flush_local", "lock_all", "pscw", "fence")),
+    # Of one number of 8 bytes (up to 7.0), or one byte.
+    _atomic("fop_latency", title="OSU MPI_Fetch_and_op latency Test", since_mode="nightly",
+            sized=False),
+    _atomic("cas_latency", title="OSU MPI_Compare_and_swap latency Test", sized=False),
+    _startup("init", (INIT,), "OSU MPI Init Test"),
+    _startup("hello", (LAUNCH,), "OSU MPI Hello World Test"),
 )  # fmt: skip
 
 #: Name -> program.
@@ -121,7 +265,7 @@ BALANCE = {
 SUITE = Suite(
     "osu",
     "OSU Micro-Benchmarks",
-    tuple(f"osu_{name}" for name in BENCHMARKS),
+    tuple(f"osu_{row.name}" for row in _ROWS if not row.since),
     "",
     {f"osu.{name}": row for name, row in BENCHMARKS.items()},
     {"balance": BALANCE},
@@ -157,8 +301,8 @@ def message_sizes(benchmark: str, processes: int, low: int, high: int) -> list[i
     return fitting
 
 
-#: Title -> program, without its prefix `osu_`.
-_PROGRAMS = {row.title: name for name, row in BENCHMARKS.items()}
+#: Title -> the first program of it, without its prefix `osu_`.
+_PROGRAMS = {row.title: name for name, row in reversed(BENCHMARKS.items())}
 
 #: Text in the header -> name of the column. Names stand two blanks or more apart.
 _NAMES = {
@@ -173,26 +317,53 @@ _NAMES = {
     "MB/s": "bandwidth",
     "Messages/s": "messages",
     "Validation": "validation",
+    "Overall(us)": "overall",
+    "# Overall(us)": "overall",
+    "Compute(us)": "compute",
+    "Coll. Init(us)": "init",
+    "MPI_Test(us)": "test",
+    "MPI_Wait(us)": "wait",
+    "Pure Comm.(us)": "latency",
+    "Min Comm.(us)": "min",
+    "Max Comm.(us)": "max",
+    "Overlap(%)": "overlap",
+    **{f"P{n} Tail {what}": f"p{n}" for n in range(101) for what in ("Lat(us)", "BW(MB/s)")},
 }
+
+_OVERLAP = ("overall", "compute", "latency", "overlap")
 
 _TITLE = re.compile(r"# (?P<title>OSU .+) v(?P<version>\d\S*)\s*\Z")
 _PAIRS = re.compile(r"# \[ pairs: (?P<n>\d+) \] \[ window size: \d+ \]\Z")
-_COMMENT = re.compile(r"# (Datatype: \w+\.|(Window creation|Synchronization): \S+)\Z")
+_COMMENT = re.compile(
+    r"# (Datatype: \w+\.|(Window creation|Synchronization): \S+"
+    r"|Overall = Coll\. Init \+ Compute \+ MPI_Test \+ MPI_Wait)\Z"
+)
 _INIT = re.compile(
     r"nprocs: (?P<n>\d+), min: (?P<min>\d+) ms, max: (?P<max>\d+) ms, avg: (?P<avg>\d+) ms\Z"
 )
+_NARROW = re.compile(r"\d+ +\S+(?<=^.{20})(?!\S)")
+_TAIL = re.compile(r"p(\d+)\Z")
 _HELLO = re.compile(r"This is a test with (?P<n>\d+) processes\Z")
 _LAUNCH = re.compile(r"launched in (?P<us>\d+) us\Z")
 
 
-def parse(text: str, source: str = "stdout", processes: int = 0) -> "Output":
+@cache
+def version_in(program: Path) -> tuple[int, ...]:
+    """Return the version that a program prints, as its file has it; empty: it has none."""
+    text = program.read_bytes() if os.access(program, os.R_OK) else b""
+    found = re.search(rb"# OSU [^\0\n]+ v(\d+(?:\.\d+)*)", text)
+    return tuple(map(int, found[1].split(b"."))) if found else ()
+
+
+def parse(text: str, source: str = "stdout", processes: int = 0, program: str = "") -> "Output":
     """Read the output of one run of an OMB program; `processes` is 0 where they are not known.
 
+    `program` is the one that ran, where several have its title: else it is the first of them.
     Raises ParseError, with the line, for anything but a consistent output. That the last lines
     are missing shows only in the message sizes, which the caller knows.
     """
     output = Output(text, source)
-    output.processes = processes
+    output.processes, output.program = processes, program
     for line in output.lines():
         output.read_line(line)
     output.check_whole()
@@ -203,17 +374,19 @@ class Output(Tables):
     """An output of OMB, which has one table."""
 
     suite = "OMB"
-    name = re.compile(r"\S+(?: \S+)*")
+    # A wide one of a percentile has a single blank before it.
+    name = re.compile(r"P\d+ Tail \S+|\S+(?: (?!P\d)\S+)*")
     names = _NAMES
     # A message rate is 1e6 times the bandwidth over the size (osu_mbw_mr.c). The first process may
     # wait for no one.
-    above_zero = ("latency", "max", "bandwidth", "messages", "avg", "launch")
+    above_zero = ("latency", "max", "bandwidth", "messages", "avg", "launch", "overall", "compute")
     times = ("min", "latency", "max")
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
         #: Those that were asked for, and those that the output tells.
         self.processes = self.told = 0
+        self.program = ""
         self.comments: set[str] = set()
 
     def check_whole(self) -> None:
@@ -228,6 +401,12 @@ class Output(Tables):
             self.stand(table.number)
             raise self.error("a table without rows")
 
+    def require_comment(self, key: str, value: str) -> None:
+        """Raise ParseError unless the output says that it ran as it was asked to."""
+        if (wanted := f"# {key}: {value}") not in self.comments:
+            self.stand(self.tables[0].number)
+            raise self.error(f"no line {wanted!r}, which was asked for")
+
     def read_line(self, line: str) -> None:
         """Read a line of any kind."""
         if title := _TITLE.match(line):
@@ -238,7 +417,9 @@ class Output(Tables):
     def _read_title(self, title: str, version: str) -> None:
         if title not in _PROGRAMS:
             raise self.error("the title of a program that is not known")
-        new = Table(_PROGRAMS[title], self.number, self.processes)
+        told = BENCHMARKS.get(self.program)
+        name = self.program if told and told.title == title else _PROGRAMS[title]
+        new = Table(name, self.number, self.processes)
         if not self.tables:
             self.tables, self.benchmark, self.version = [new], new.benchmark, version
         # mbw_mr of 6.0 to 7.2 prints its title twice.
@@ -260,16 +441,50 @@ class Output(Tables):
         elif _COMMENT.match(stripped) and stripped not in self.comments:
             self.comments.add(stripped)
         # mbw_mr of 5.6 prints the header of another program before its own.
-        elif stripped.startswith("#") and (program != "mbw_mr" or self.told):
+        # That of ibarrier up to 7.1 does not begin like one.
+        elif stripped.startswith(("#", "Overall")) and (program != "mbw_mr" or self.told):
             row = BENCHMARKS[program]  # without its columns a table says nothing
             names = ["size"] * row.sized + [column.name for column in row.columns]
             self.read_header(table, stripped, names)
             if "size" in table.columns:
                 self.edges[0] = None
         elif table.columns:
+            # latency_mp prints its time as if that column were narrower than its name (7.4).
+            if program == "latency_mp" and not table.rows and _NARROW.match(self.line):
+                self.edges = [edge and edge - (self.edges[1] or 0) + 20 for edge in self.edges]
             self.read_row(table, stripped.split())
         elif not stripped.startswith("#"):
             raise self.error("a line between the title and the header")
+
+    def add_row(self, table: Table, size: int | None, values: dict[str, float]) -> None:
+        """Add the row on which the reader stands, unless its values cannot be.
+
+        Of an atomic operation, which has one row, the size is no message's.
+        """
+        tails = {int(name[1]): values[name[0]] for name in map(_TAIL.match, values) if name}
+        ascending = [tails[n] for n in sorted(tails)]
+        if ascending != sorted(ascending):
+            raise self.error("a percentile is less than a lower one")
+        if "overlap" in values:
+            self._check_overlap(**{name: values[name] for name in _OVERLAP})
+        super().add_row(table, size if BENCHMARKS[table.benchmark].sized else None, values)
+
+    def _check_overlap(
+        self, overall: float, compute: float, latency: float, overlap: float
+    ) -> None:
+        """Compare the overlap (%) with the times (us) of its line (print_stats_nbc)."""
+        left, alone = overall - compute, max(latency, HALF)
+        shares = [
+            (left + beside) / (alone + off)
+            for beside in (-2 * HALF, 2 * HALF)
+            for off in (-HALF * (1 - SLACK), HALF)
+        ]
+        least, most = (max(0.0, 100 - 100 * share) for share in (max(shares), min(shares)))
+        if not least - 2 * HALF <= overlap <= most + 2 * HALF:
+            raise self.error(
+                f"the overlap {overlap:.2f} is not that of its line: {overall:.2f} us, of which "
+                f"{compute:.2f} us compute, where {latency:.2f} us communicate alone"
+            )
 
     def _read_processes(self, table: Table, processes: int) -> None:
         if self.told:

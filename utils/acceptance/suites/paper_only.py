@@ -21,7 +21,6 @@ def _row(name: str, unit: str, *stems: str, link_factor: int | None = None) -> B
 #: Name in `reference/` -> its metrics. Bandwidths with a link factor can be compared with a link's;
 #: not netperf's UDP_STREAM: the sender's count has datagrams that were lost.
 PUBLISHED = {
-    "osu.put_bibw": _row("put_bibw", "MB/s", "bandwidth", link_factor=2),
     "netperf.TCP_STREAM": _row("TCP_STREAM", "Mbit/s", "throughput", link_factor=1),
     "netperf.UDP_STREAM": _row("UDP_STREAM", "Mbit/s", "throughput"),
     "netperf.TCP_RR": _row("TCP_RR", "1/s", "transactions"),

@@ -48,8 +48,8 @@ class Benchmark:
     #: The smallest mode that takes it: a handful shows that all works, a night takes what no other
     #: one shows, an acceptance all.
     since_mode: Literal["smoke", "nightly", "acceptance"] = field(default="nightly", kw_only=True)
-    #: With how many processes it runs, and ends: any, two, or an even number.
-    processes: Literal["any", "two", "even"] = field(default="any", kw_only=True)
+    #: With how many processes it runs, and ends: any, two, from three on, or an even number.
+    processes: Literal["any", "two", "three", "even"] = field(default="any", kw_only=True)
     #: Messages go between pairs of processes; an empty one is a message, too.
     point_to_point: bool = field(default=False, kw_only=True)
     #: It measures between nodes, and requires several.
@@ -88,9 +88,14 @@ class Benchmark:
     better: Literal["higher", "nearer to 1"] | None = field(default=None, kw_only=True)
 
     @property
+    def percentiles(self) -> tuple[Column, ...]:
+        """Return the columns of percentiles, which are metrics where a run has them."""
+        return ()
+
+    @property
     def stems(self) -> tuple[str, ...]:
         """Return the stems of the metrics; a sweep of a bandwidth has its peak as well."""
-        stems = tuple(column.stem for column in self.columns)
+        stems = tuple(column.stem for column in (*self.columns, *self.percentiles))
         return (*stems, "bandwidth_peak") if "bandwidth" in stems and self.sized else stems
 
     def is_in(self, mode: str) -> bool:
@@ -101,7 +106,8 @@ class Benchmark:
         """Tell whether it runs, and ends, with this number of processes."""
         if self.processes == "two":
             return processes == 2
-        return processes >= 2 and (self.processes == "any" or processes % 2 == 0)
+        least = 3 if self.processes == "three" else 2
+        return processes >= least and (self.processes != "even" or processes % 2 == 0)
 
     def fits(self, size: int, processes: int, buffers: int = BUFFERS) -> bool:
         """Tell whether there are messages of this size (bytes above zero).

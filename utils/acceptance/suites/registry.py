@@ -46,7 +46,7 @@ def units_of(benchmark: str) -> dict[str, str] | None:
     record = _BENCHMARKS.get(benchmark)
     if record is None:
         return None
-    units = {column.stem: column.unit for column in record.columns}
+    units = {column.stem: column.unit for column in (*record.columns, *record.percentiles)}
     return {stem: units.get(stem) or units["bandwidth"] for stem in record.stems}
 
 
