@@ -15,8 +15,6 @@ from .placed import PlacedCheck
 SWEEP = "0:22"
 #: Bytes of the largest message of a collective whose buffers grow with the number of processes.
 LARGEST = 2**20
-#: Share of the memory that buffers may take; the rest is for the system and the MPI.
-SHARE = 0.75
 
 
 @rfm.simple_test
@@ -65,8 +63,9 @@ class ImbMpi1(PlacedCheck):
         if self.row.sized:
             low, _ = self.log2_sizes()
             self.executable_opts.append(f"-msglog {low}:{self.sizes()[-1].bit_length() - 1}")
-        if self.buffers() > BUFFERS:
-            self.executable_opts.append(f"-mem {self.buffers() / 2**30 + 0.5:g}")
+            buffers = self.row.buffers_of(self.sizes()[-1], self.np)
+            if buffers > BUFFERS:
+                self.executable_opts.append(f"-mem {buffers / 2**30 + 0.5:g}")
 
     def log2_sizes(self):
         """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""
@@ -79,16 +78,18 @@ class ImbMpi1(PlacedCheck):
         """Return the message sizes (bytes) of this case's table; some benchmarks have none."""
         if not self.row.sized:
             return [None]
-        return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), self.buffers())
+        room = self.room_on(self.current_partition)
+        return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
 
-    def buffers(self):
-        """Return the bytes that the buffers of one process may take.
+    def asked_sizes(self):
+        """Return the message sizes (bytes above zero) that the sweep has where all fit."""
+        low, high = self.log2_sizes()
+        return [2**n for n in range(low, high + 1)]
 
-        Those of messages up to `LARGEST`, if the partition states the memory for them.
-        """
-        memory = memory_of(self.current_partition) // self.layout.per_node
-        largest = self.row.buffers_of(LARGEST, self.np)
-        return max(BUFFERS, largest if largest <= SHARE * memory else 0)
+    def most_buffers(self, part):
+        """Take messages up to `LARGEST` where the memory is known, and has room for them."""
+        known = memory_of(part) > 0
+        return max(BUFFERS, 2 * LARGEST * self.np if known else 0)
 
     def expected(self):
         """Return metric -> unit, from what the program was asked for."""

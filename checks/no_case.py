@@ -55,8 +55,10 @@ def tell_all(generate):
             log = getlogger().warning if promised else getlogger().info
             log(machine.no_cases_line(_FOUND))
             _FOUND.clear()
-        asked = {(type(check), check.mode) for check in checks if hasattr(check, "benchmark_name")}
-        for line in sorted({line for each in asked for line in left_out(*each)}):
+        ours = [check for check in checks if hasattr(check, "benchmark_name")]
+        asked = {(type(check), check.mode) for check in ours}
+        left = {line for each in asked for line in left_out(*each)}
+        for line in sorted(left | {*cuts(ours)}):
             _tell(line)
         return generate(checks, **options)
 
@@ -65,11 +67,29 @@ def tell_all(generate):
 
 def left_out(check: type, asked: str) -> list[str]:
     """Say how many of its programs a check takes in the mode `asked`, or in its partitions' own."""
-    stem = Path(sys.modules[check.__module__].__file__).stem
+    stem = _stem(check)
     suite = suite_of(stem)
     here = [part for part in partitions() if suite and _has(part, suite.key)]
     lines = (suite.taken_in(mode_of(part, asked), stem) for part in here)
     return [line for line in lines if line]
+
+
+def cuts(checks):
+    """Yield, for each check file and partition, the largest case whose sizes are cut, and why."""
+    found: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for check in checks:
+        for part in partitions():
+            fits = part.fullname in check.valid_systems and hasattr(check, "cut_on")
+            if fits and _has(part, check.suite) and (cut := check.cut_on(part)):
+                found.setdefault((_stem(type(check)), part.fullname), []).append((check.np, cut))
+    for (stem, place), each in found.items():
+        _, cut = max(each, key=lambda one: one[0])
+        more = f"; {len(each) - 1} more, each tells it" if len(each) > 1 else ""
+        yield f"{stem}.py on {place}: sizes are cut: {cut}{more}"
+
+
+def _stem(check: type) -> str:
+    return Path(sys.modules[check.__module__].__file__).stem
 
 
 def _has(part, feature: str) -> bool:

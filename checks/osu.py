@@ -268,7 +268,21 @@ class OsuBenchmark(PlacedCheck):
         """Return the message sizes (bytes) of this case's table; some programs have none."""
         if not self.row.sized:
             return [None]
-        return osu.message_sizes(self.benchmark, self.np, *osu.size_range(self.sizes))
+        room = self.room_on(self.current_partition)
+        return osu.message_sizes(
+            self.benchmark, self.np, *osu.size_range(self.sizes), room, self.copies
+        )
+
+    def asked_sizes(self):
+        """Return the message sizes (bytes) that the sweep has where all fit."""
+        low, high = osu.size_range(self.sizes)
+        return [2**n for n in range(low.bit_length() - 1, high.bit_length())]
+
+    @property
+    def copies(self):
+        """Return how many messages at once have buffers of their own (osu_bw.c, osu_put_bw.c)."""
+        reached = self.row.family == "one-sided" and osu.BANDWIDTH in self.row.columns
+        return osu.WINDOW if reached or self.buffers == "different" else 1
 
     def expected(self):
         """Return metric -> unit, from what the program was asked for."""

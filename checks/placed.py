@@ -9,11 +9,12 @@ from acceptance.core import words
 from acceptance.core.findings import Finding, seen
 from acceptance.fabric import FabricFault, link_report, plausibility
 from acceptance.machine import Layout, placement, process_counts
+from acceptance.suites.records import BUFFERS
 
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
 from .extras import extras_of
-from .partitions import PACKED, fabric_facts, largest_job, mode_of, partitions, standing
+from .partitions import PACKED, fabric_facts, largest_job, memory_of, mode_of, partitions, standing
 from .pinned import Pinned
 
 #: The folder, below that of the run, for what the links of each node say.
@@ -41,6 +42,8 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     #: What the partition says of its simulation; None: it is measured.
     simulated = None
+    #: How many messages at once have buffers of their own.
+    copies = 1
 
     @run_after("init")
     def fit(self):
@@ -88,6 +91,37 @@ class PlacedCheck(JudgedCheck, Pinned):
         if mapping == "cyclic" and nodes == 1:
             return False
         return path == "shared" or self.np > nodes
+
+    def asked_sizes(self):
+        """Return the message sizes (bytes) that this case has where all fit; some have none."""
+        return []
+
+    def most_buffers(self, part):
+        """Return what bounds buffers that grow with the number of processes (bytes of one)."""
+        return BUFFERS
+
+    def room_on(self, part):
+        """Return how many bytes the buffers of one process may take on a partition."""
+        return self.row.room(self.memory_on(part), self.most_buffers(part))
+
+    def memory_on(self, part):
+        """Return the bytes of memory of a node that one process of this case has; 0 if unknown."""
+        return memory_of(part) // self.layout_on(part).per_node
+
+    def cut_on(self, part):
+        """Say which message sizes do not fit into the memory of a partition; empty if all do."""
+        if not self.row.sized or not (sizes := self.asked_sizes()):
+            return ""
+        room, memory = self.room_on(part), self.memory_on(part)
+        return self.row.cut(sizes, self.np, room, memory, self.copies)
+
+    @run_before("run")
+    def refuse_too_large(self):
+        """Run nothing of which not even the smallest message fits."""
+        part, sizes = self.current_partition, self.asked_sizes() if self.row.sized else []
+        least = self.row.buffers_of(min(sizes, default=0), self.np, self.copies)
+        if least > self.room_on(part):
+            raise SanityError(self.cut_on(part))
 
     @run_after("setup")
     def read_facts(self):
@@ -195,6 +229,8 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def troubles(self):
         """Return why these numbers are not what they say, beside their values."""
+        if cut := self.cut_on(self.current_partition):
+            self.provenance["sizes"] = cut
         if not self.verified:
             self.provenance["placement"] = "not verified"
             return self.beyond_the_wire()

@@ -6,6 +6,7 @@ import sqlite3
 
 import pytest
 
+from acceptance.core.extras import MODES
 from acceptance.detection.constants import VANISHED_BEFORE
 from acceptance.ledger import results_db
 from acceptance.machine.partition_size import process_counts, usable_cores
@@ -260,6 +261,8 @@ def test_every_benchmark_runs_for_real_and_gives_the_metrics_of_its_suite(site):
         "ImbMpi1.msglog=0:6",
         "-S",
         "ImbMpi1.repetitions=5",
+        "-S",
+        "mode=acceptance",
     )
     status, verdict = site.gate()
     assert (run.status, status) == (0, 0), run.output
@@ -296,6 +299,82 @@ def test_a_run_by_hand_joins_no_series_of_another_meaning(site):
     assert series["bandwidth_peak", "5"] == 1
     assert (series["latency_8", None], series["latency_8", "5"]) == (usual + 1, 1)
     assert series["latency_8192", None] == usual
+
+
+CUT = (
+    "PingPong on 2 ranks: up to 1 MiB, since 4 MiB wants 8 MiB a process of 3 MiB "
+    "(75 % of its part of the node)"
+)
+
+
+def has_memory(site, number):
+    config = site.folder / "site.py"
+    config.write_text(config.read_text().replace('"cores": 2', f'"cores": 2, "memory": {number}'))
+
+
+def test_sizes_that_do_not_fit_into_the_memory_are_cut_and_told_and_vanish_with_a_word(
+    site, recorded
+):
+    whole = recorded(PINGPONG)
+    for _ in range(VANISHED_BEFORE):
+        run_pingpong(site, whole)
+    site.replay(re.sub(r"\n +(2097152|4194304) .*", "", whole))
+    has_memory(site, 8 * 2**20)
+    done, (_, verdict) = run_pingpong(site, None)
+    assert done.status == 0, done.output
+    case = results.session(site.database).cases[0]
+    assert case.provenance["sizes"] == CUT
+    assert {f"latency_{2**20}", f"bandwidth_{2**20}"} < case.declared.keys()
+    # The largest of them stands for all.
+    (told,) = re.findall(r"imb\.py on replay:default: sizes are cut: .*", done.output)
+    assert re.search(r"cut: \w+ on 4 ranks: up to .*; \d+ more, each tells it$", told)
+    assert verdict["notes"].count(f"ReFrame: {told}") == 1
+    (gone,) = verdict["problems"]
+    assert gone["kind"] == "vanished"
+    assert f"latency_{2**22}: no longer measured since" in gone["text"]
+    assert "(with 3 related metrics)" in gone["text"]
+
+
+def test_a_case_of_which_no_size_fits_fails_with_its_number_and_runs_nothing(site, recorded):
+    program = site.replay(recorded(PINGPONG))
+    program.write_text(f"#!/bin/sh\ntouch {site.folder}/ran\n")
+    has_memory(site, 2 * 2**20)
+    done, (status, verdict) = run_pingpong(site, None, "-S", "ImbMpi1.msglog=21:22")
+    assert (done.status, status) == (1, 1)
+    assert not (site.folder / "ran").exists()
+    assert (
+        "PingPong on 2 ranks: no message fits, since 2 MiB wants 4 MiB a process of 768 KiB "
+        "(75 % of its part of the node)"
+    ) in only_problem(verdict, "case-failed")
+
+
+def listed(site, *options):
+    """Return the benchmarks of which there is a case, and the whole output."""
+    done = site.reframe("-c", "checks/imb.py", "-l", *options)
+    return set(re.findall(r"%benchmark=(\S+)", done.output)), done.output
+
+
+def test_a_mode_takes_what_its_rows_say_and_tells_once_how_many_it_leaves_out(site, recorded):
+    rows = imb.BENCHMARKS
+    site.replay(recorded(PINGPONG))
+    for mode in MODES:
+        taken = {name for name, row in rows.items() if row.is_in(mode)}
+        found, output = listed(site, "-S", f"mode={mode}")
+        told = f"imb.py: mode {mode}: {len(taken)} of {len(rows)} programs; all: -S mode=acceptance"
+        assert found == taken
+        assert output.count(told) == (len(taken) < len(rows))
+    assert listed(site)[0] == listed(site, "-S", "mode=nightly")[0]
+    config = site.folder / "site.py"
+    config.write_text(config.read_text().replace('"cores": 2', '"cores": 2, "mode": "smoke"'))
+    few, _ = listed(site)
+    assert few == listed(site, "-S", "mode=smoke")[0]
+    assert listed(site, "-t", "^mpi1$")[0] == few
+    done, (status, verdict) = run_pingpong(site, None)
+    assert (done.status, status) == (0, 0), "what a mode leaves out is no failure"
+    told = (
+        f"ReFrame: imb.py: mode smoke: {len(few)} of {len(rows)} programs; all: -S mode=acceptance"
+    )
+    assert verdict["notes"].count(told) == 1
 
 
 def test_a_dry_run_is_no_failure(site, recorded):

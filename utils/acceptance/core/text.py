@@ -108,13 +108,22 @@ def time_text(seconds: float) -> str:
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60} min"
 
 
+_UNITS = ("B", "KiB", "MiB", "GiB")
+
+
 def bytes_text(size: int) -> str:
     """Return a number of bytes as people write it: 512 B, 4 KiB."""
-    for unit in ("B", "KiB", "MiB"):
+    for unit in _UNITS[:-1]:
         if size < 1024 or size % 1024:
             return f"{size} {unit}"
         size //= 1024
-    return f"{size} GiB"
+    return f"{size} {_UNITS[-1]}"
+
+
+def rounded_bytes(size: float) -> str:
+    """Return a number of bytes with four digits: 3.906 GiB."""
+    power = min((max(int(size), 1).bit_length() - 1) // 10, 3)
+    return f"{size / 1024**power:.4g} {_UNITS[power]}"
 
 
 #: Where a cell is parted: between words, and paths, names and lists of parameters between theirs.

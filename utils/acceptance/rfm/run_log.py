@@ -50,8 +50,9 @@ _LOST = (
     "failed to store",
     "could not load",
 )
-#: How a line begins that says what a mode leaves out: no warning, and yet in each verdict.
-_BY_MODE = re.compile(r"\S+\.py: mode \w+: \d+ of \d+ programs")
+#: How a line begins that says what a mode, or the memory, leaves out: no warning, and yet in each
+#: verdict.
+_LEFT_OUT = re.compile(r"\S+\.py(: mode \w+: \d+ of \d+ programs| on \S+: sizes are cut: )")
 #: How that of a case begins of which the perflog has no line, with the reason after the case.
 _NOT_LOGGED = "could not log performance data for "
 
@@ -109,7 +110,7 @@ class LoggedRun:
 
     @property
     def remarks(self) -> list[str]:
-        """Return the other warnings, and what a mode leaves out."""
+        """Return the other warnings, and what was left out."""
         return [text for text in self.warnings if not text.startswith((*_LOST, _NOT_LOGGED))]
 
     @property
@@ -210,7 +211,7 @@ def _take(run: LoggedRun, level: str, message: str) -> None:
         run.reads_on = run.reads_on and not run.warnings[-1].startswith(_UNREAD)
     elif level in ("error", "critical"):
         run.errors.append(message.removeprefix("ERROR: ").strip())
-    elif _BY_MODE.match(message):
+    elif _LEFT_OUT.match(message):
         run.warnings.append(message)
     elif found := _RAN.search(message):
         run.ran = int(found["done"]), int(found["selected"]) - int(found["skipped"])

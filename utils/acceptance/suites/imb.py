@@ -28,7 +28,6 @@ from itertools import pairwise
 
 from acceptance.suites.output import Table, Tables
 from acceptance.suites.records import (
-    BUFFERS,
     WHEELS,
     Benchmark,
     Column,
@@ -93,14 +92,14 @@ SUITE = Suite(
 
 
 def message_sizes(
-    benchmark: str, processes: int, low: int, high: int, buffers: int = BUFFERS
+    benchmark: str, processes: int, low: int, high: int, room: float | None = None
 ) -> list[int]:
     """Return the message sizes (bytes) that IMB prints for `-msglog low:high`; it adds the size 0.
 
-    Those that `Benchmark.fits` leaves out are not asked for; `buffers` is as there.
+    Those that `Benchmark.fits` leaves out are not asked for; `room` is as there.
     """
     sizes = (2**n for n in range(low, high + 1))
-    return [0, *(size for size in sizes if BENCHMARKS[benchmark].fits(size, processes, buffers))]
+    return [0, *(size for size in sizes if BENCHMARKS[benchmark].fits(size, processes, room))]
 
 
 def repetitions(benchmark: str) -> int:

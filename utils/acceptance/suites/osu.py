@@ -50,6 +50,8 @@ OVERLAPPED = (Column("overall", "overall", "us"), TIME, Column("overlap", "overl
 #: they ascend, so that a low one is the slow tail of a bandwidth. Its lowest is 10: OMB reads in
 #: front of its array where one in a hundred of 20 repetitions is none.
 PERCENTILES = {"us": (50, 90, 99), "MB/s": (10, 50)}
+#: Messages that are on their way at once in a test of a bandwidth (`WINDOW_SIZE_LARGE`).
+WINDOW = 64
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ _fan = partial(OsuProgram, columns=(BANDWIDTH,), title="OSU MPI Bandwidth Test",
 _one_sided = partial(_two, verifies=False, family="one-sided",
                      synchronizations=tuple(SYNCHRONIZATIONS))  # fmt: skip
 _atomic = partial(_one_sided, columns=(LATENCY,), since_mode="acceptance")
-_collective = partial(OsuProgram, columns=(TIME,), family="blocking")
+_collective = partial(OsuProgram, columns=(TIME,), family="blocking", held=3)
 _unsized = partial(OsuProgram, sized=False, verifies=False)
 _startup = partial(_unsized, options=False, tails=False, family="startup")
 
@@ -117,7 +119,7 @@ def _nonblocking(name: str, what: str, family: str = "nonblocking", **known: Any
     """Return the row of a collective that the processes compute beside."""
     known = {"since_mode": "acceptance", **known}
     title = f"OSU MPI Non-blocking {what} Latency Test"
-    return OsuProgram(name, OVERLAPPED, title, family=family, **known)
+    return OsuProgram(name, OVERLAPPED, title, family=family, held=3, **known)
 
 
 def _started(name: str, what: str, **known: Any) -> OsuProgram:
@@ -289,13 +291,22 @@ def size_range(text: str) -> tuple[int, int]:
     )
 
 
-def message_sizes(benchmark: str, processes: int, low: int, high: int) -> list[int]:
+def message_sizes(
+    benchmark: str,
+    processes: int,
+    low: int,
+    high: int,
+    room: float | None = None,
+    copies: int = 1,
+) -> list[int]:
     """Return the message sizes (bytes) that a program prints for `-m low:high`, powers of two.
 
-    Those that `Benchmark.fits` leaves out are not asked for. Raises ValueError when none is left.
+    Those that `Benchmark.fits` leaves out are not asked for; `room` and `copies` are as there.
+    Raises ValueError when none is left.
     """
     sizes = (2**n for n in range(low.bit_length() - 1, high.bit_length()))
-    fitting = [size for size in sizes if BENCHMARKS[benchmark].fits(size, processes)]
+    row = BENCHMARKS[benchmark]
+    fitting = [size for size in sizes if row.fits(size, processes, room, copies)]
     if not fitting:
         raise ValueError(f"no message of {benchmark} fits into {low}:{high} bytes")
     return fitting

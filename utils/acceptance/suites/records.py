@@ -1,15 +1,23 @@
 """What is known of a suite and of each of its benchmarks: one record each."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal
 
 from acceptance.core.extras import MODES
 from acceptance.core.paths import CONFIGURED, GET_SPACK, INSTALLED
+from acceptance.core.text import bytes_text, rounded_bytes
 
-#: Bytes that the buffers of one process may take. IMB itself stops at 1 GiB, OMB at 512 MiB.
+#: Bytes that one process sends and receives, at most, where a message goes to each other process:
+#: more of it takes too long. IMB itself stops at 1 GiB of buffers, OMB at 512 MiB of each.
 BUFFERS = 2**28
+#: Share of its part of a node's memory that the buffers of a process may take; the rest is for the
+#: system and the MPI.
+SHARE = 0.75
+#: The largest count and displacement that MPI 3 knows, an int: IMB refuses what is beyond it.
+_INT_MAX = 2**31 - 1
 SIZE_OF_FLOAT = 4
 #: What brings the programs that are Python wheels.
 WHEELS = "pip install impi-rt (x86_64)" if INSTALLED else "make setup (Python wheels, x86_64)"
@@ -62,6 +70,10 @@ class Benchmark:
     reduction: bool = field(default=False, kw_only=True)
     #: The message size is the part of one process, so that a buffer holds one for each.
     part: bool = field(default=False, kw_only=True)
+    #: How many messages, or parts of all processes, one process has buffers of: what it sends and
+    #: what it receives. Source: IMB 2021.11, IMB_init_buffers_iter (IMB_mem_manager.c); OMB 7.4 has
+    #: a third one in its collectives, for the warm-up (osu_alltoall.c).
+    held: int = field(default=2, kw_only=True)
     #: The versions (regular expression) in which it is the whole vector all the same.
     whole_in: str = field(default="", kw_only=True)
     #: MPI's name of the collective operation, and whether that has a root, which the other
@@ -109,20 +121,60 @@ class Benchmark:
         least = 3 if self.processes == "three" else 2
         return processes >= least and (self.processes != "even" or processes % 2 == 0)
 
-    def fits(self, size: int, processes: int, buffers: int = BUFFERS) -> bool:
+    def fits(self, size: int, processes: int, room: float | None = None, copies: int = 1) -> bool:
         """Tell whether there are messages of this size (bytes above zero).
 
-        A reduction has none below one float. Buffers that grow with the number of processes bound
-        the largest one, so that no run is stopped for its memory: those of one process may take
-        `buffers` bytes.
+        A reduction has none below one float. Buffers of one process may take `room`, by default
+        what they may where nobody knows the memory; so no run is stopped for it. `copies` is how
+        many messages at once have buffers of their own.
         """
         if self.reduction and size < SIZE_OF_FLOAT:
             return False
-        return not self.part or self.buffers_of(size, processes) <= buffers
+        room = self.room() if room is None else room
+        return self.buffers_of(size, processes, copies) <= room
 
-    def buffers_of(self, size: int, processes: int) -> int:
-        """Return the bytes of the buffers of one process: what it sends, and what it receives."""
-        return 2 * size * (processes if self.part else 1)
+    def buffers_of(self, size: int, processes: int, copies: int = 1) -> int:
+        """Return the bytes of the buffers of one process.
+
+        Counts and displacements, 16 bytes for each process, are not among them.
+        """
+        return self.held * size * copies * (processes if self.part else 1)
+
+    def room(self, memory: int = 0, most: int = BUFFERS) -> float:
+        """Return how many bytes the buffers of one process may take.
+
+        `memory` are those of the process's part of its node, 0 if unknown. `most` bounds what is
+        sent and received where that grows with the number of processes.
+        """
+        bounds = [SHARE * memory] if memory else []
+        if self.part:
+            bounds.append(self.held * min(most / 2, _INT_MAX))
+        return min(bounds, default=inf)
+
+    def cut(
+        self, sizes: Sequence[int], processes: int, room: float, memory: int = 0, copies: int = 1
+    ) -> str:
+        """Say which of the message sizes (bytes) do not fit, and why not; empty if all do.
+
+        Without those below one float. `room` is as for `fits`, `memory` as for `room`.
+        """
+        fitting = [size for size in sizes if self.buffers_of(size, processes, copies) <= room]
+        if len(fitting) == len(sizes):
+            return ""
+        beyond = max(sizes) if fitting else min(sizes)
+        upto = f"up to {bytes_text(max(fitting))}" if fitting else "no message fits"
+        wants = rounded_bytes(self.buffers_of(beyond, processes, copies))
+        why = (
+            f"{100 * SHARE:.0f} % of its part of the node"
+            if memory
+            else "nobody says a node's memory"
+        )
+        if memory and room < SHARE * memory:
+            why = "more takes too long"
+        return (
+            f"{self.name} on {processes:,} ranks: {upto}, since {bytes_text(beyond)} wants {wants} "
+            f"a process of {rounded_bytes(room)} ({why})"
+        )
 
     def is_part(self, version: str) -> bool:
         """Tell whether the message size is the part of one process, in a version of the suite.
