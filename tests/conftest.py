@@ -2,6 +2,7 @@
 
 import compileall
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -103,12 +104,13 @@ class Site:
 
         On a system of its own it finds nothing that is installed on this machine.
         """
-        _looked[0] |= not _has_own_system({**self.environment, **environment})
+        words = [str(word) for word in arguments]
+        _looked[0] |= not _has_own_system({**self.environment, **environment}, words)
         variables, own = self.variables(**environment), {*self.environment, *environment}
         usual = shutil.which("reframe", path=variables["PATH"]) == str(started.REFRAME)
         if not usual or any(name.startswith("PYTHON") for name in own):
             return self.run("reframe", *arguments, **environment)
-        return Result(*started.reframe([str(word) for word in arguments], variables, ROOT, TIMEOUT))
+        return Result(*started.reframe(words, variables, ROOT, TIMEOUT))
 
     def acceptance(self, *arguments, **environment):
         """Call the command in this process: what it shows and returns is as if it were started.
@@ -126,8 +128,10 @@ class Site:
                 mock.patch.dict(os.environ, self.variables(**environment), clear=True),
                 mock.patch.multiple(sys, stdin=stdin, stdout=output, stderr=errors),
             ):
+                _called[:] = [str(word) for word in arguments]
+                stack.callback(_called.clear)
                 try:
-                    status = main([str(word) for word in arguments])
+                    status = main([*_called])
                 except SystemExit as end:
                     status = end.code
             for stream in (output, errors):
@@ -226,10 +230,22 @@ def only_case(site):
 #: longest come first.
 GROUPS = {
     "tests/checks/test_build.py": "spack",
-    "tests/checks/test_build_hpcc_and_npb.py": "",
     "tests/cluster/test_osu.py": "spack",
     "tests/cluster/": "cluster",
+    "tests/cluster/test_signed.py": "",
+    # At the very beginning it would wait for the recipes that the first group reads.
+    "tests/checks/test_build_hpcc_and_npb.py": "",
+    "tests/cluster/test_faults.py": "",
     "tests/reference_coverage/": "listings",
+    "tests/checks/test_patterns.py": "",
+    "tests/checks/test_all_pairs_program.py": "",
+    "tests/checks/test_patterns_program.py": "",
+    "tests/utils/campaigns/test_runner.py": "",
+    "tests/reframe_versions/": "versions",
+    "tests/checks/test_simgrid.py": "",
+    "tests/utils/campaigns/test_conclusion.py": "",
+    "tests/utils/ledger/test_ledger.py": "",
+    "tests/drills/": "",
     "tests/checks/test_npb.py": "",
     "tests/checks/test_two_nodes.py": "",
     "tests/utils/verdict/test_session.py": "",
@@ -260,38 +276,52 @@ def pytest_configure(config):
 
 #: Whether the test that runs has started a program, or looked for one; the fixtures that did.
 _looked, _looking = [False], set()
+#: The words of the command that is called in this process.
+_called = []
 _which = shutil.which
 
 
-#: It lists the cases of a system of which nothing is here.
+#: Systems of papers, of which nothing is here; and what lists the cases of one.
+_PAPERS = {path.stem for path in (ROOT / "config/systems").glob("*[0-9].py")}
 _LISTING = "tests.reference_coverage.in_reframe"
 #: What a bare machine has, too, and starts no other program; ReFrame is told apart when it starts.
-_EVERYWHERE = ("git", "gcc", "cc", "reframe")
-#: What systems of the project look for wherever one of them is not the system that is used.
-_ELSEWHERE = ("hpcc", "smpirun", "smpicc")
+_EVERYWHERE = ("git", "gcc", "cc", "reframe", "sleep")
+#: What is looked for wherever a system of the project is not the one that is used: what those
+#: systems have, what would build a suite that nothing provides, and jobs that a killed run left.
+_ELSEWHERE = ("hpcc", "smpirun", "smpicc", "gfortran", "squeue")
 
 
 def _note_start(event, arguments):
     if event == "subprocess.Popen":
-        command, environment = arguments[1], arguments[3]
-        name = Path(os.fsdecode(command[0])).name
-        if name in ("acceptance", "reframe"):
-            _looked[0] |= not _has_own_system(environment or {})
+        command = [os.fsdecode(word) for word in arguments[1]]
+        environment = os.environ if arguments[3] is None else arguments[3]
+        name = Path(command[0]).name
+        if name in ("acceptance", "reframe", *_ELSEWHERE):
+            _looked[0] |= not _has_own_system(environment, command)
         elif name not in _EVERYWHERE:
-            _looked[0] |= _LISTING not in command and started.__file__ not in command
+            ours = {_LISTING, started.__file__} & {*command}
+            _looked[0] |= not ours and not any(word.startswith(started.ALONE) for word in command)
     elif event in ("os.posix_spawn", "os.fork", "os.exec"):
         _looked[0] = True
 
 
-def _has_own_system(environment):
-    """Tell whether ReFrame takes a system of the test's own, of which no program is here."""
-    return environment.get("RFM_CONFIG_FILES", SETTINGS) != SETTINGS
+def _has_own_system(environment, command=()):
+    """Tell whether ReFrame takes a system of the test's own, of which no program is here.
+
+    So it is where it only lists the cases of a paper's system.
+    """
+    words = [part for word in command for part in word.split("=", 1)]
+    options = {*itertools.pairwise(words)}
+    if {"-l", "-lC"} & {*words} and {("--system", paper) for paper in _PAPERS} & options:
+        return True
+    files = [file for option, file in options if option == "-C"]
+    return SETTINGS not in (files or [environment.get("RFM_CONFIG_FILES", SETTINGS)])
 
 
 def _noted_which(name, *arguments, **others):
     found = _which(name, *arguments, **others)
     missing = found is None and name not in needs.PACKAGES  # then no package brings it
-    of_other_system = name in _ELSEWHERE and _has_own_system(os.environ)
+    of_other_system = name in _ELSEWHERE and _has_own_system(os.environ, _called)
     _looked[0] |= not (missing or of_other_system or name in _EVERYWHERE)
     return found
 
@@ -334,9 +364,9 @@ class _Same:
 
 
 def rank(path):
-    """Return the place of a file in `GROUPS`."""
-    places = (number for number, start in enumerate(GROUPS) if path.startswith(start))
-    return next(places, len(GROUPS))
+    """Return the place of a file in `GROUPS`; its longest start there counts."""
+    starts = [start for start in GROUPS if path.startswith(start)]
+    return [*GROUPS].index(max(starts, key=len)) if starts else len(GROUPS)
 
 
 def pytest_collection_modifyitems(config, items):

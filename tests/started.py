@@ -21,6 +21,17 @@ PRELOADED = (
     *("acceptance.nodes", "acceptance.references", "acceptance.rfm", "acceptance.simulation"),
     *("jsonschema", "numpy", "pybtex.database.input.bibtex", "sqlite3"),
 )
+#: How the code of a Python begins that a test starts, and that is to start no other program: it
+#: is the same whatever is installed.
+ALONE = """
+import sys
+
+def refuse(event, arguments):
+    if event in ("subprocess.Popen", "os.posix_spawn", "os.exec", "os.system"):
+        raise RuntimeError(f"it is to start no program: {arguments}")
+
+sys.addaudithook(refuse)
+"""
 #: Bytes that an order, with an environment, may have.
 _MOST = 2**20
 _server = None

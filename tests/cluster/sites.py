@@ -49,6 +49,7 @@ class ClusterSite:
         if mpi == "intel-mpi":
             folders.setdefault("imb", f"{WHEELS}/bin")
             needed |= {
+                **netns.ASLEEP,
                 "PATH": f"{WHEELS}/bin:$PATH",
                 "LD_LIBRARY_PATH": f"{WHEELS}/lib:$LD_LIBRARY_PATH",
                 "I_MPI_ROOT": str(WHEELS),

@@ -52,8 +52,6 @@ def signed(site, equal, program):
     """A site of one partition with all four nodes."""
     measured = ClusterSite(site, equal)
     environment = measured.environment(patterns=program)
-    # Two nodes share a core of this machine: ranks must not spin for the whole of a time slice.
-    environment["env_vars"].append(["I_MPI_THREAD_YIELD", "3"])
     part = measured.partition("all", environment, rate="1", access=["--exclusive"])
     part["extras"]["nodes"] = len(NODES)
     measured.configure(environment, part)

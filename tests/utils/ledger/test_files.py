@@ -5,6 +5,7 @@ import sys
 
 from acceptance.ledger import files
 from tests.places import ROOT
+from tests.started import ALONE
 
 #: As an interactive terminal would show it.
 SLOW = (
@@ -14,7 +15,8 @@ SLOW = (
 
 
 def test_nothing_is_drawn_on_the_standard_output():
-    done = subprocess.run([sys.executable, "-c", SLOW], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", ALONE + SLOW]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
 

@@ -23,6 +23,7 @@ from acceptance.regressions import history
 from tests.made import Database, nights, one_night
 from tests.made_history import NIGHTS, as_data, grow
 from tests.places import ROOT
+from tests.started import ALONE
 from tests.stored import ids, load
 
 
@@ -374,7 +375,7 @@ print(len(Ledger(Path(sys.argv[1]), Path(sys.argv[2])).entries))
 
 def test_two_writers_and_a_reader_at_once(tmp_path, folder):
     made = nights(tmp_path / "db", 12, cases=4)
-    command = [sys.executable, "-c", WRITER, str(made.path), str(folder)]
+    command = [sys.executable, "-c", ALONE + WRITER, str(made.path), str(folder)]
     writers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     assert [writer.communicate()[0] for writer in writers] == ["12\n"] * 3
     assert same(made.path, folder) == []
@@ -413,7 +414,7 @@ except Exception as err:
 def test_a_full_disk_leaves_no_half_file(made, folder):
     for limit in (100, 5000, 20_000):
         done = subprocess.run(
-            [sys.executable, "-c", LIMITED, str(made.path), str(folder), str(limit)],
+            [sys.executable, "-c", ALONE + LIMITED, str(made.path), str(folder), str(limit)],
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert done.stdout.startswith(("6 ", "refused ResultsFault")), done.stdout
@@ -481,7 +482,7 @@ def test_a_kill_at_any_write(tmp_path, folder):
         "print(test_ledger.main(*map(Path, sys.argv[1:])))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(made.path), str(folder)],
+        [sys.executable, "-c", ALONE + code, str(made.path), str(folder)],
         capture_output=True, text=True, cwd=ROOT,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")

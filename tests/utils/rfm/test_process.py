@@ -111,3 +111,23 @@ def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
     said = capfd.readouterr().err
     assert all(f"--timestamp=uuid.again{number}\n" in said for number in (1, 2))
     assert said.count(f"{tmp_path}/lock\n") == said.count(f"in {tmp_path}\n") == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "said", "cancelled"),
+    [
+        ("echo no Slurm here >&2; exit 1", "Slurm cannot be asked for jobs of night: no Slurm", []),
+        ("echo '7|/of/night/a'; echo '8|/of/nights/a'", "job 7 of night was still in the", ["7"]),
+    ],
+)
+def test_jobs_that_a_run_left_are_cancelled_or_it_is_said_why_not(
+    tmp_path, monkeypatch, script, said, cancelled
+):
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    for name, text in {"squeue": script, "scancel": f'echo "$@" >> {tmp_path}/gone'}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "gone").touch()
+    (line,) = children.end_left_by("night")
+    assert line.startswith(said)
+    assert (tmp_path / "gone").read_text().split() == cancelled
