@@ -260,6 +260,10 @@ def pytest_addoption(parser):
         help="write the tests that run the same whatever is installed: each one passed, and "
         "neither it nor its fixtures started a program or looked for one",
     )
+    parser.addoption(
+        "--every-mpi", action="store_true",
+        help="build OSU and IMB for each MPI that is here, and run all their programs",
+    )  # fmt: skip
     parser.addoption("--without-same", metavar="FILE", help="leave out the tests that FILE lists")
 
 

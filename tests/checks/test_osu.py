@@ -5,7 +5,8 @@ import re
 import pytest
 
 from acceptance.suites import osu
-from tests.conftest import only_case, only_problem
+from tests.conftest import DATA, only_case, only_problem
+from tests.osu_runs import runs
 
 LATENCY = "osu/osu_latency.openmpi.txt"
 VERIFY = "-c -i 10 -x 1 -u 0"
@@ -27,6 +28,10 @@ def replay(site, output, program="osu_latency", verified=None):
         'case "$*" in *-c*) cat verified.txt;; *) cat output.txt;; esac\n'
     )
     return script
+
+
+def of_mpich(program):
+    return dict(runs((DATA / "osu/every.mpich.txt").read_text()))[program]
 
 
 def configure(site, *replacements):
@@ -133,6 +138,129 @@ def test_each_kind_of_program_is_asked_and_measured(site, recorded, benchmark):
     assert {metric: values[metric] for metric in some} == some
     assert values.keys() == case.declared.keys()
     assert arguments(site) == asked
+
+
+def replay_run(site, program, version="7.4", change=("", "")):
+    """Make a site whose program prints what it did with MPICH, and has a version in its file."""
+    text = of_mpich(program).replace(*change) if change[0] else of_mpich(program)
+    script = replay(site, text, f"osu_{program}")
+    if program != "latency":  # which every version has
+        script.with_name("osu_latency").symlink_to(script)
+    script.write_text(f"{script.read_text()}# OSU MPI Test v{version}\n")
+    return script
+
+
+def measured(site, program, *options):
+    """Run a case with the message sizes of all recorded programs; return its values."""
+    options = ("--mode=acceptance", "-S", "sizes=4:64", *options)
+    done, (status, _) = run(site, program, *options, buffers="same$")
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    assert values.keys() == case.declared.keys()
+    return case, values
+
+
+def test_percentiles_are_metrics_of_their_own_that_no_number_of_a_mean_judges(site):
+    replay_run(site, "latency")
+    configure(site, *KOOP2008)
+    name = "%benchmark=latency%np=2%placement=inter-node%buffers=same"
+    options = ("-S", "sizes=4:64", "-S", "validate=no")
+    done = site.reframe("-c", "checks/osu.py", "-r", "-n", name, *options)
+    assert done.status == 0, done.output
+    values = only_case(site)[1]
+    assert arguments(site) == ["-m 4:64 -z50,90,99"]
+    sizes = (4, 8, 16, 32, 64)
+    stems = ("latency", "latency_p50", "latency_p90", "latency_p99")
+    assert {*values} == {f"{stem}_{size}" for stem in stems for size in sizes}
+    assert all(values[f"latency_p50_{s}"] <= values[f"latency_p99_{s}"] for s in sizes)
+    assert not [name for name in judged(site) if "_p" in name]
+
+
+def test_the_slow_tail_of_a_bandwidth_is_below_its_mean_and_no_limit_judges_it(site):
+    replay_run(site, "bw")
+    configure(site, *KOOP2008)
+    name = "%benchmark=bw%np=2%placement=inter-node%buffers=same"
+    options = ("-S", "sizes=4:64", "-S", "validate=no")
+    done = site.reframe("-c", "checks/osu.py", "-r", "-n", name, *options)
+    assert done.status == 0, done.output
+    assert arguments(site) == ["-m 4:64 -z10,50"]
+    values = only_case(site)[1]
+    assert all(values[f"bandwidth_p10_{s}"] <= values[f"bandwidth_p50_{s}"] for s in (4, 64))
+    assert not judged(site)
+
+
+@pytest.mark.parametrize(
+    ("version", "asked"),
+    [
+        ("7.5.2", [f"-m 4:64 {VERIFY}", "-m 4:64 -z50,90,99"]),
+        ("7.3", [f"-m 4:64 {VERIFY}", "-m 4:64"]),
+        ("7.0", ["-m 4:64"]),
+        ("5.9", ["-m 4:64"]),
+    ],
+)
+def test_a_version_is_asked_for_what_it_knows(site, version, asked):
+    lines = of_mpich("latency").splitlines()
+    table = [line[:28] if line.startswith(("# Size", *"0123456789")) else line for line in lines]
+    plain = "\n".join([*table, ""])
+    script = replay_run(site, "latency", version)
+    if "-z" not in asked[-1]:
+        (site.folder / "output.txt").write_text(plain)
+    (site.folder / "verified.txt").write_text(with_validation(plain))
+    assert f"v{version}" in script.read_text()
+    measured(site, "latency")
+    assert arguments(site) == asked
+
+
+def test_few_repetitions_have_no_percentiles(site, recorded):
+    script = replay(site, recorded("osu/osu_latency_m8.openmpi.txt"))
+    script.write_text(script.read_text() + "# OSU MPI Latency Test v7.4\n")
+    options = ["-S", "sizes=8:8", "-S", "validate=no", "-S", "iterations=100"]
+    done, (status, _) = run(site, "latency", *options)
+    assert (done.status, status) == (0, 0), done.output
+    assert arguments(site) == ["-m 8:8 -i 100 -x 10"]
+
+
+def test_of_a_non_blocking_collective_the_overlap_is_a_metric(site):
+    replay_run(site, "iallreduce")
+    _, values = measured(site, "iallreduce", "-S", "validate=no")
+    text = of_mpich("iallreduce").splitlines()
+    _, overall, _, pure, overlap, p50, _, p99 = line_of("\n".join(text), "64").split()
+    assert values["time_64"] == (float(pure), "us")
+    assert values["overall_64"] == (float(overall), "us")
+    assert values["overlap_64"] == (max(float(overlap), 1.0), "%")
+    assert values["overall_p50_64"] == (float(p50), "us")
+    assert values["overall_p99_64"] == (float(p99), "us")
+
+
+def test_an_operation_without_message_sizes_has_metrics_without(site):
+    replay_run(site, "fop_latency")
+    _, values = measured(site, "fop_latency", "-S", "window=create")
+    assert {*values} == {"latency", "latency_p50", "latency_p90", "latency_p99"}
+    case, _ = only_case(site)
+    assert arguments(site) == ["-w create -z50,90,99"]
+    assert case.keys["window"] == "create"
+
+
+def test_a_synchronization_is_a_case_and_a_key_of_its_own(site):
+    told = ("MPI_Win_flush\n", "MPI_Win_fence\n")
+    replay_run(site, "put_bw", change=told)
+    name = "%benchmark=put_bw%np=2%placement=intra-node%buffers=same%synchronization=fence"
+    options = ("--mode=acceptance", "-S", "sizes=4:64", "-n", name)
+    done = site.reframe("-c", "checks/osu.py", "-r", *options)
+    assert done.status == 0, done.output
+    case, _ = only_case(site)
+    assert case.keys["synchronization"] == "fence"
+    assert arguments(site) == ["-m 4:64 -s fence -z10,50"]
+    (site.folder / "output.txt").write_text(of_mpich("put_bw"))
+    done = site.reframe("-c", "checks/osu.py", "-r", *options)
+    assert "no line '# Synchronization: MPI_Win_fence', which was asked for" in done.output
+
+
+def test_what_ends_without_its_last_words_has_said_all(site):
+    script = replay_run(site, "latency_mt")
+    script.write_text(script.read_text() + "exit 1\n")
+    _, values = measured(site, "latency_mt")
+    assert len(values) == 5 * 4
 
 
 def test_the_launch_of_hello_is_timed(site, recorded):

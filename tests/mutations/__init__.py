@@ -15,6 +15,7 @@ from pathlib import Path
 from acceptance.core.errors import ParseError
 from tests.mutations.kinds import KINDS
 from tests.mutations.readers import SUITES, Reader, Values
+from tests.osu_runs import runs
 from tests.places import ROOT
 
 REFUSED, SAME, OTHER, TRACEBACK = OUTCOMES = "refused", "same", "other", "traceback"
@@ -44,7 +45,10 @@ class Trial:
 
 @dataclass
 class Record:
-    """A recorded output, how it is read, and its values."""
+    """A recorded output, how it is read, and its values.
+
+    The path of one of several outputs in a file ends in its name.
+    """
 
     path: Path
     text: str = field(repr=False)
@@ -53,6 +57,11 @@ class Record:
 
     def __post_init__(self):
         self.values = self.read(self.text)
+
+    @property
+    def file(self) -> str:
+        """Return the name of the file that it is in."""
+        return self.path.name if self.path.suffix else self.path.parent.name
 
 
 def files(suite: str, folders: Sequence[Path] = ()) -> list[Path]:
@@ -66,9 +75,11 @@ def records(suite: str, folders: Sequence[Path] = ()) -> list[Record]:
     """Return the recorded outputs of a suite that are read without a fault."""
     found = []
     for path in files(suite, folders):
-        text = path.read_bytes().decode("latin-1")
-        with contextlib.suppress(ParseError):
-            found.append(Record(path, text, SUITES[suite](text)))
+        whole = path.read_bytes().decode("latin-1")
+        for name, text in runs(whole) if suite == "osu" else [("", whole)]:
+            with contextlib.suppress(ParseError):
+                asked = (name,) if suite == "osu" else ()
+                found.append(Record(path / name, text, SUITES[suite](text, *asked)))
     return found
 
 

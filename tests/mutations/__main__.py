@@ -30,7 +30,7 @@ def main() -> int:
     for suite in options.suite or SUITES:
         counts[suite] = Counter()
         used, there = (each(suite, options.folders) for each in (records, files))
-        unused = sorted({path.name for path in there} - {record.path.name for record in used})
+        unused = sorted({path.name for path in there} - {record.file for record in used})
         print(f"{suite}: {len(used)} outputs; refused as they are: {', '.join(unused) or 'none'}")
         for trial in trials(suite, options.count, options.seed, options.folders):
             counts[suite].update([(trial.kind, trial.outcome), ("all", trial.outcome)])

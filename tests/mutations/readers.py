@@ -38,22 +38,25 @@ def imb_reader(text: str) -> Reader:
     return read
 
 
-def osu_reader(text: str) -> Reader:
+def osu_reader(text: str, program: str = "") -> Reader:
     """Ask for the program and processes of an output of OMB; validated if it was."""
-    (whole,) = osu.parse(text).tables
+    (whole,) = osu.parse(text, program=program).tables
     name, validated = whole.benchmark, "validation" in whole.columns
     processes = whole.processes or (4 if is_refused(text, name, 2) else 2)
+    percentiles = [c for c in osu.BENCHMARKS[name].percentiles if c.name in whole.columns]
     # The job adds the line that has hello's metric.
     added = "launched in 431209 us\n" if name == "hello" else ""
 
     def read(text: str) -> Values:
         # A mutation of the last line would cut the one that the job adds off the program's.
-        table = osu.parse(text + added, "stdout", processes).only_table(name, processes)
+        table = osu.parse(text + added, "stdout", processes, name).only_table(name, processes)
         if validated != ("validation" in table.columns):
             raise ParseError("mutation", "not verified")
+        if missing := [column.name for column in percentiles if column.name not in table.columns]:
+            raise ParseError("mutation", f"no column for {missing[0]}")
         return {
             name_of(column.stem, row.size): (row.values[column.name], column.unit)
-            for column in osu.BENCHMARKS[name].columns
+            for column in (*osu.BENCHMARKS[name].columns, *percentiles)
             for row in table.rows
         }
 
@@ -63,7 +66,7 @@ def osu_reader(text: str) -> Reader:
 def is_refused(text: str, program: str, processes: int) -> bool:
     """Tell whether an output of OMB, which does not say of how many processes, is not of these."""
     try:
-        osu.parse(text, "stdout", processes).only_table(program, processes)
+        osu.parse(text, "stdout", processes, program).only_table(program, processes)
     except ParseError:
         return True
     return False
@@ -121,7 +124,7 @@ def name_of(stem: str, size: int | None) -> str:
     return stem if size is None else words.sized(stem, size)
 
 
-SUITES: dict[str, Callable[[str], Reader]] = {
+SUITES: dict[str, Callable[..., Reader]] = {
     "imb": imb_reader,
     "osu": osu_reader,
     "hpcc": hpcc_reader,

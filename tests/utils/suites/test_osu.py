@@ -6,6 +6,8 @@ import pytest
 
 from acceptance.core.errors import ParseError
 from acceptance.suites import osu
+from tests.conftest import DATA
+from tests.osu_runs import runs
 from tests.rows import like
 
 LATENCY = "osu_latency.openmpi.txt"
@@ -84,9 +86,103 @@ SPOTS = [
 ]
 
 
+#: All programs of one MPI that its OSU 7.4 has (Open MPI 4.1.4, MPICH 4.0.2, Intel MPI 2021.18).
+EVERY = ("every.openmpi.txt", "every.mpich.txt", "every.impi.txt")
+
+
+def recorded_runs(name):
+    """Return program -> output of a file of all programs."""
+    return dict(runs((DATA / "osu" / name).read_text()))
+
+
+def of_mpich(program):
+    return recorded_runs("every.mpich.txt")[program]
+
+
 @pytest.fixture
 def read(recorded):
     return lambda name: recorded(f"osu/{name}")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_program_is_read_with_its_percentiles(name):
+    found = recorded_runs(name)
+    lacking = {"partitioned_latency"}
+    if name == "every.openmpi.txt":
+        lacking |= {n for n, r in osu.BENCHMARKS.items() if r.family == "persistent-collective"}
+    assert {*found} == {*osu.BENCHMARKS} - lacking
+    for program, text in found.items():
+        row = osu.BENCHMARKS[program]
+        output = osu.parse(text, "run.out", 2, program)
+        table = output.only_table(program, 2)
+        sizes = osu.message_sizes(program, 2, 4, 64) if row.sized else [None]
+        assert [each.size for each in table.rows] == (sizes if program != "hello" else [])
+        wanted = {column.name for column in (*row.columns, *row.percentiles)}
+        assert all(wanted <= each.values.keys() for each in table.rows), program
+
+
+#: Program -> what stands in a line of it, what in its place, and why that is refused.
+FAULTS = {
+    "iallreduce": ("a part", "is not that of its line"),
+    "ibarrier": ("a part", "is not that of its line"),
+    "latency": ("a percentile", "a percentile is less than a lower one"),
+    "put_bw": ("a percentile", "a percentile is less than a lower one"),
+    "bcast_persistent": ("a percentile", "a percentile is less than a lower one"),
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("program", FAULTS)
+def test_numbers_of_a_line_that_do_not_agree_are_refused(name, program):
+    text = recorded_runs(name).get(program) or of_mpich(program)
+    table = osu.parse(text, "run.out", 2, program).tables[0]
+    lines = text.splitlines()
+    row = lines[table.rows[-1].number - 1]
+    what, words = FAULTS[program]
+    fields = row.split()
+    # The overlap, or the lowest percentile.
+    at = table.columns.index("overlap" if what == "a part" else min(table.columns[2:]))
+    other = "999999.00" if what == "a percentile" else f"{(float(fields[at]) + 50) % 100:.2f}"
+    other = like(row, " ".join([*fields[:at], other, *fields[at + 1 :]]))
+    with pytest.raises(ParseError, match=words) as caught:
+        osu.parse(text.replace(row, other), "run.out", 2, program)
+    assert caught.value.number == table.rows[-1].number
+
+
+def test_the_program_tells_titles_apart_that_several_have():
+    text = of_mpich("bw_fan_in")
+    for program in ("bw_fan_in", "bw_fan_out"):
+        table = osu.parse(text, "run.out", 2, program).only_table(program, 2)
+        assert table.columns == ("size", "bandwidth"), "7.4 calls it a latency"
+    with pytest.raises(ParseError, match="the header has no column bandwidth"):
+        osu.parse(text, "run.out", 2, "bw")
+    with pytest.raises(ParseError, match="the output is that of alltoallw, which was not asked"):
+        osu.parse(of_mpich("neighbor_alltoallw"), "run.out", 2, "ialltoall").only_table(
+            "ialltoall", 2
+        )
+
+
+def test_the_synchronization_is_the_one_that_was_asked_for():
+    output = osu.parse(of_mpich("put_bibw"), "run.out", 2, "put_bibw")
+    output.require_comment("Synchronization", osu.SYNCHRONIZATIONS["pscw"])
+    with pytest.raises(ParseError, match=r"run.out:1: .*no line '# Synchronization: MPI_Win_fen"):
+        output.require_comment("Synchronization", osu.SYNCHRONIZATIONS["fence"])
+
+
+def test_what_a_launcher_says_below_the_table_of_latency_mt_is_no_row():
+    text = of_mpich("latency_mt")
+    assert "BAD TERMINATION" in text
+    assert len(osu.parse(text, "run.out", 2, "latency_mt").tables[0].rows) == 5
+    end = text[text.index("\n=====") :]
+    refused(of_mpich("latency") + end, "latency", end.splitlines()[1], "1 fields where the header")
+
+
+def test_the_times_of_latency_mp_end_where_its_columns_do_not():
+    text = of_mpich("latency_mp")
+    (table,) = osu.parse(text, "run.out", 2, "latency_mp").tables
+    row = text.splitlines()[table.rows[1].number - 1]
+    refused(text.replace(row, row.replace("  ", " ", 1)), "latency_mp", row.replace("  ", " ", 1),
+            "characters from the left, its column")  # fmt: skip
 
 
 def row_of(text, start):
@@ -109,10 +205,8 @@ def refused(text, program, line, words=""):
 
 
 def test_each_recorded_output_is_listed(recorded):
-    from tests.conftest import DATA
-
     faulty = {"osu_allreduce_c_fail.openmpi.txt"}
-    assert {path.name for path in (DATA / "osu").iterdir()} == {*WHOLE, *faulty}
+    assert {path.name for path in (DATA / "osu").iterdir()} == {*WHOLE, *EVERY, *faulty}
 
 
 @pytest.mark.parametrize("name", WHOLE)

@@ -397,7 +397,7 @@ class Output(Tables):
         super().__init__(text, source)
         #: Those that were asked for, and those that the output tells.
         self.processes = self.told = 0
-        self.program = ""
+        self.program, self.ended = "", False
         self.comments: set[str] = set()
 
     def check_whole(self) -> None:
@@ -439,6 +439,10 @@ class Output(Tables):
 
     def _read_in_table(self, table: Table, stripped: str) -> None:
         program = table.benchmark
+        # It ends without MPI_Finalize (7.2), which MPICH's launcher tells below the table.
+        self.ended |= program == "latency_mt" and bool(table.rows) and {*stripped} == {"="}
+        if self.ended:
+            return
         if table.rows and stripped.startswith("#"):
             raise self.error("a header or a comment in the middle of the table")
         if program == "init" and (match := _INIT.match(stripped)):
@@ -456,7 +460,11 @@ class Output(Tables):
         elif stripped.startswith(("#", "Overall")) and (program != "mbw_mr" or self.told):
             row = BENCHMARKS[program]  # without its columns a table says nothing
             names = ["size"] * row.sized + [column.name for column in row.columns]
-            self.read_header(table, stripped, names)
+            # Those of bw_fan_in and bw_fan_out call their bandwidth a latency (7.4).
+            called_latency = row.family == "congestion" and "Bandwidth" not in stripped
+            self.read_header(table, stripped, ["size", "latency"] if called_latency else names)
+            if called_latency:
+                table.columns = tuple(c if c == "size" else "bandwidth" for c in table.columns)
             if "size" in table.columns:
                 self.edges[0] = None
         elif table.columns:
