@@ -44,6 +44,8 @@ class PlacedCheck(JudgedCheck, Pinned):
     simulated = None
     #: How many messages at once have buffers of their own.
     copies = 1
+    #: Where the buffers of sender and receiver are, H (host) or D (a GPU); empty: nobody asks.
+    gpu_buffers = ""
 
     @run_after("init")
     def fit(self):
@@ -272,29 +274,29 @@ class PlacedCheck(JudgedCheck, Pinned):
         return [size for name in self.declared if (size := words.split_metric(name)[1]) is not None]
 
     def beyond_the_wire(self):
-        """Return which results cannot be true, by what the fabric, or a node's memory, can do."""
-        if self.layout.nodes == 1:
+        """Return which results cannot be true, by what fabric, GPUs, or a node's memory can do."""
+        if self.layout.nodes == 1 and "D" not in self.gpu_buffers:
             stated, place = extras_of(self.current_partition), "memory"
             lines, told = plausibility.implausible_inside(
                 self.row, self.measurements, stated, self.layout
             )
         else:
-            facts, place = self.fabric, "wire"
-            told = plausibility.not_compared(facts)
+            facts, place, buffers = self.fabric, "wire", self.gpu_buffers
+            told = plausibility.not_compared(facts, buffers, self.layout.nodes)
             lines = facts and plausibility.implausible(
-                self.row, self.measurements, facts, self.layout
+                self.row, self.measurements, facts, self.layout, buffers
             )
         if told:
             self.provenance[place] = told
         return [Finding("implausible", line) for line in lines or ()]
 
     def reference_of(self, name, unit):
-        """Return what the check's references say, else a fraction of the limit of the fabric."""
+        """Return what the check's references say, else a fraction of the limit of the facts."""
         found = super().reference_of(name, unit)
-        if found or self.layout.nodes == 1 or not self.fabric:
+        if found or not self.fabric:
             return found
-        like = self.limited_like(name)
-        bound = plausibility.limit_of(self.row, like, unit, self.fabric)
+        like, ways = self.limited_like(name), (self.gpu_buffers, self.layout.nodes)
+        bound = plausibility.limit_of(self.row, like, unit, self.fabric, *ways)
         tolerances = self.tolerances().thresholds("limit", "=", unit, like)
         if bound is None or tolerances is None or "limit" not in self.sources(name):
             return None
@@ -311,7 +313,7 @@ class PlacedCheck(JudgedCheck, Pinned):
     def causes(self):
         """Return what the links of the nodes showed, else which slower link the peak would fit."""
         found = list(seen(self.findings))
-        if not found and self.layout.nodes > 1 and self.fabric:
+        if not found and self.layout.nodes > 1 and self.fabric and "D" not in self.gpu_buffers:
             within = self.tolerances().thresholds("limit", "=", "MB/s", "bandwidth_peak")
             slower = within and plausibility.slower_link(
                 self.row, self.measurements, self.fabric, -within[0]

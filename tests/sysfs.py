@@ -138,6 +138,18 @@ class Sysfs:
             self.spoil(f"class/net/{name}/speed")
             self.spoil(f"class/net/{name}/duplex")
 
+    def gpu(
+        self,
+        address: str = "0000:17:00.0",
+        vendor: str = "0x10de",
+        of_class: str = "0x030200",
+        **slot: object,
+    ) -> None:
+        """Add a PCI device of a class; without more it is a GPU of NVIDIA."""
+        place = self.slot(address, "nvidia", slot)
+        self.add(place, **{"class": of_class, "vendor": vendor})
+        self.link(f"bus/pci/devices/{address}", place)
+
     def spoil(self, path):
         """Make a file unreadable. Permissions do not stop root, a folder in place of a file does:
         reading it is an error, as reading the speed of an interface that is down is."""

@@ -7,7 +7,8 @@ import pytest
 
 from acceptance.core.words import RATES
 from acceptance.fabric import FabricFault, Facts, Limit, facts_of, latency_floor, limit, not_judged
-from acceptance.fabric.limits import exceeds, link, slot
+from acceptance.fabric.facts import takes_gpus
+from acceptance.fabric.limits import exceeds, gpu_limit, link, slot
 from acceptance.fabric.rates import GENERATIONS, INFINIBAND, PCIE, PORTS
 
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
@@ -349,3 +350,61 @@ def test_links_without_a_stated_rate_are_not_judged(fabric, why):
 
 def test_each_rate_of_infiniband_has_a_lane_and_the_other_way_round():
     assert tuple(INFINIBAND) == RATES["infiniband"]
+
+
+GPUS = {"gpus": 4, "gpu_kind": "cuda", "gpu_pcie": "4.0", "gpu_pcie_lanes": 16}
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"gpu": 4}, "unknown key 'gpu' in a fabric; known: technology, rate, "),
+        ({"gpus": -1}, "gpus is -1; it has to be 0 to 64, of a node"),
+        ({"gpus": 4}, "no gpu_kind is stated; known: cuda, rocm"),
+        ({**GPUS, "gpu_kind": "CUDA"}, "unknown gpu_kind: 'CUDA'; known: cuda, rocm"),
+        ({**GPUS, "gpu_pcie": "4"}, "unknown gpu_pcie: '4'; known: 1.0, "),
+        ({**GPUS, "gpu_pcie_lanes": 6}, "gpu_pcie_lanes is 6; it can be 1, 2, 4, 8, 12, 16, 32"),
+        ({**GPUS, "nvlink": -300}, "nvlink is -300; it has to be in GB/s"),
+        ({"nvlink": 300}, "nvlink is stated, and no gpus"),
+        ({**GPUS, "gpus": 0}, "gpu_kind is stated, and no gpus"),
+    ],
+)
+def test_facts_of_gpus_that_cannot_be_are_refused(facts, words):
+    with pytest.raises(FabricFault, match=f"^here: {re.escape(words)}"):
+        Facts.read({**QDR, **facts}, "here")
+
+
+def test_gpus_are_written_as_people_write_them():
+    assert Facts.read({**QDR, **GPUS}).gpu_text == "4 x cuda, PCIe 4.0 x16"
+    facts = Facts.read({**QDR, "gpus": 8, "gpu_kind": "rocm", "nvlink": 50})
+    assert (facts.gpu_text, Facts.read(QDR).gpu_text) == ("8 x rocm, NVLink 50 GB/s", "")
+    assert [takes_gpus({"fabric": each}) for each in ({**QDR, **GPUS}, QDR, "x", None)] == [
+        True, False, False, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("buffers", "inside", "facts", "value", "told"),
+    [
+        # 16 lanes of 16 GT/s are 31507.7 MB/s before the headers of packets.
+        ("HD", True, {}, 31507.692 * 512 / 532, ""),
+        ("DH", False, {}, 31507.692 * 512 / 532, ""),
+        ("DD", False, {}, 31507.692 * 512 / 532, ""),
+        ("DD", False, {"nvlink": 300}, 31507.692 * 512 / 532, ""),
+        # Two GPUs of a node: by NVLink, or nobody has said how.
+        ("DD", True, {"nvlink": 300}, 300_000, ""),
+        ("DD", True, {"nvlink": 300, "gpu_pcie": None}, 300_000, ""),
+        ("DD", True, {"nvlink": 0}, 31507.692 * 512 / 532, ""),
+        ("DD", True, {}, None, "nvlink not stated (0 if there is none)"),
+        ("HD", True, {"gpu_pcie": None}, None, "gpu_pcie not stated"),
+        ("DD", False, {"gpu_pcie": None, "gpu_pcie_lanes": None}, None,
+         "gpu_pcie and gpu_pcie_lanes not stated"),
+        ("HH", True, {}, None, ""),
+        ("", False, {}, None, ""),
+    ],
+)  # fmt: skip
+def test_a_gpu_takes_and_gives_what_its_slot_or_nvlink_carries(buffers, inside, facts, value, told):
+    bound, why = gpu_limit(Facts.read({**QDR, **GPUS, **facts}), buffers, inside=inside)
+    assert (bound and bound.value, why) == (value and pytest.approx(value, rel=1e-6), told)
+    if bound and "lanes" in bound.formula:
+        assert evaluate(bound.formula) == pytest.approx(bound.value, rel=1e-9)

@@ -488,3 +488,54 @@ def test_a_port_at_sdr_is_found_or_the_facts_are_refused(tree):
         with pytest.raises(FabricFault, match=r"unknown .*; known: "):
             lines(tree, wrong)
     assert kinds(tree, QDR) == ["link-rate"]
+
+
+GPUS = {**QDR, "gpus": 2, "gpu_kind": "cuda", "gpu_pcie": "4.0", "gpu_pcie_lanes": 16}
+FULL = {"speed": "16.0 GT/s PCIe", "width": 16, "most": "16.0 GT/s PCIe", "wide": 16}
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        (FULL, []),
+        # One that is idle: what it could do counts.
+        ({**FULL, "speed": "2.5 GT/s PCIe"}, []),
+        ({**FULL, "width": 8}, ["GPU 0000:65:00.0 PCIe: 16 GT/s x8 (4.0), expected x16"]),
+        (
+            {**FULL, "most": "8.0 GT/s PCIe"},
+            ["GPU 0000:65:00.0 PCIe: 8 GT/s (3.0) at most, expected 16 GT/s (4.0)"],
+        ),
+        ({**FULL, "vendor": "0x1002"}, ["GPUs: 1 of cuda, expected 2"]),
+        ({**FULL, "of_class": "0x040300"}, ["GPUs: 1 of cuda, expected 2"]),
+    ],
+)
+def test_gpus_are_held_against_the_facts(tree, second, said):
+    pair(tree).gpu(**FULL)
+    # The chip of a management board.
+    tree.gpu("0000:02:00.0", vendor="0x1a03", of_class="0x030000")
+    tree.gpu("0000:65:00.0", **second)
+    assert lines(tree, GPUS) == [f"node17 {text}" for text in said]
+    assert lines(tree, QDR) == []
+
+
+@pytest.mark.parametrize(
+    ("vendor", "of_class", "kind"),
+    [
+        ("0x10de", "0x030000", "cuda"),
+        ("0x10de", "0x030200", "cuda"),
+        ("0x1002", "0x038000", "rocm"),
+        ("0x1002", "0x120000", "rocm"),
+        ("0x1002", "0x040300", None),
+    ],
+)
+def test_a_gpu_is_known_by_class_and_vendor(tree, vendor, of_class, kind):
+    tree.gpu(vendor=vendor, of_class=of_class)
+    assert tree.node().gpus == ({"0000:17:00.0": kind} if kind else {})
+
+
+def test_a_gpu_that_shares_its_slot_line_and_one_without_a_class(tree):
+    tree.adapter(address="0000:17:00.0")
+    tree.gpu()
+    tree.link("bus/pci/devices/0000:18:00.0", "devices/pci0000:00/0000:18:00.0")
+    node = tree.node()
+    assert [*node.gpus] == [*node.slots] == ["0000:17:00.0"]

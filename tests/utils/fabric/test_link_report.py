@@ -27,6 +27,7 @@ def tree(tmp_path):
     made.interface(rx_bytes=2**40)
     made.interface("eth3", "0000:06:00.0", operstate="down")
     made.interface("br0", None, speed=-1)
+    made.gpu("0000:17:00.0", width=16)
     return made
 
 
@@ -46,7 +47,8 @@ def test_what_the_script_says_arrives_in_every_shell(tree, shell):
     assert len(one.counters) == 9
     assert (one.counters["symbol_error"], one.counters["port_xmit_data"]) == (3, 12)
     assert (str(two.rate), two.down, two.up) == ("2.5 Gb/sec (1X SDR)", True, False)
-    assert node.slots.keys() == {f"0000:0{number}:00.0" for number in (3, 5, 6, 7)}
+    assert node.slots.keys() == {f"0000:{number}:00.0" for number in ("03", "05", "06", "07", 17)}
+    assert (node.gpus, node.slots["0000:17:00.0"].width) == ({"0000:17:00.0": "cuda"}, 16)
     assert str(node.slots["0000:03:00.0"]) == "5 GT/s x8 (2.0)"
     bridge, eth2, eth3, _ = node.interfaces.values()
     assert (eth2.driver, eth2.pci, eth2.type) == ("cxgb3", "0000:05:00.0", 1)
@@ -230,6 +232,9 @@ def test_an_empty_output(text):
         ("n net eth2 speed 10000", "n net eth2 speed -2", "no speed"),
         ("n net eth2 speed 10000", "n net eth2 speed fast", "no integer"),
         ("n net eth2 speed 10000", "n disk sda size 1", "unknown kind 'disk'"),
+        ("n net eth2 speed 10000", "n gpu 0000:17:00.0 openacc", "kind that is not known"),
+        ("n net eth2 speed 10000", "n gpu 0000:17:00.0 cuda rocm", "kind that is not known"),
+        ("n net eth2 speed 10000", "n gpu 0 cuda\nn gpu 0 cuda", "gpu 0 stands twice"),
         ("n net eth2 speed 10000", "n adapter mlx5_0 device pci", "stands twice"),
         ("n net eth2 speed 10000", "n link 1", "begins twice"),
         ("n net eth2 speed 10000", "other net eth2 speed 10000", "other has not begun"),

@@ -287,3 +287,71 @@ def test_what_is_not_stated_is_told_as_not_compared(facts, said):
     told = not_compared(facts and Facts.read(facts))
     assert bool(told) == bool(said)
     assert said in told
+
+
+GPUS = {"gpus": 4, "gpu_kind": "cuda", "gpu_pcie": "3.0", "gpu_pcie_lanes": 16, "nvlink": 50}
+HDR = {"technology": "infiniband", "rate": "HDR", "lanes": 4, **GPUS}
+ONE = Layout(2, 2, "intra-node")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "buffers", "layout", "most", "of"),
+    [
+        # HDR carries 24842 MB/s of messages, a slot of PCIe 3.0 x16 15162.
+        ("osu.bw", "HH", TWO, 24842, "infiniband HDR 4x carries at most 24842"),
+        ("osu.bw", "DD", TWO, 15162, "PCIe 3.0 x16, NVLink 50 GB/s carries at most 15162"),
+        ("osu.bibw", "HD", TWO, 2 * 15162, "(2 x 16 lanes x 8 GT/s x 128/130 x 512/532)"),
+        # Each of four pairs has its own GPUs, and all have one wire.
+        ("osu.mbw_mr", "DD", Layout(8, 4, "inter-node"), 24842 * 1.6, "infiniband HDR 4x carries"),
+        ("osu.mbw_mr", "DD", ONE, 50_000, "at most 50000 (50 GB/s of NVLink)"),
+        ("osu.bw", "HD", ONE, 15162, "carries at most 15162"),
+        ("osu.bibw", "DD", ONE, 100_000, "at most 1e+05 (2 x 50 GB/s of NVLink)"),
+        ("osu.alltoall", "DD", ONE, 0, ""),
+    ],
+)
+def test_what_goes_to_and_from_gpus_is_held_against_wire_slot_and_nvlink(
+    benchmark, buffers, layout, most, of
+):
+    def judged(value):
+        measured = {"bandwidth_peak": (value, "MB/s"), "latency_8": (0.01, "us")}
+        return implausible(find(benchmark), measured, Facts.read(HDR), layout, buffers)
+
+    assert judged(most * 1.01) == []
+    lines = judged(most * 1.03)
+    assert len(lines) == bool(of)
+    assert all(of in line for line in lines), lines
+    # Of a node's own messages the fabric knows no least time.
+    assert all("bandwidth_peak" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("buffers", "nodes", "value", "words"),
+    [
+        ("", 2, 24842.3, "limit of infiniband HDR 4x, "),
+        ("DD", 2, 15161.6, "limit of 4 x cuda, PCIe 3.0 x16, NVLink 50 GB/s, 16 lanes x 8 GT/s"),
+        ("DD", 1, 50_000.0, "limit of 4 x cuda, PCIe 3.0 x16, NVLink 50 GB/s, 50 GB/s of NVLink"),
+        ("HD", 1, None, ""),
+        ("", 1, None, ""),
+    ],
+)
+def test_a_fraction_of_what_gpus_can_do_judges_the_peak(buffers, nodes, value, words):
+    told = limit_of(find("osu.bw"), "bandwidth_peak", "MB/s", Facts.read(HDR), buffers, nodes)
+    assert (told and told[0]) == value
+    assert told is None or told[1].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("without", "buffers", "nodes", "said"),
+    [
+        ((), "DD", 1, ""),
+        (("nvlink",), "DD", 1,
+         "bandwidths not compared with those of a GPU: nvlink not stated (0 if there is none)"),
+        (("nvlink",), "DD", 2, ""),
+        (("gpu_pcie",), "HD", 2,
+         "bandwidths not compared with those of a GPU: gpu_pcie not stated"),
+        (("gpu_pcie",), "HH", 2, ""),
+    ],
+)  # fmt: skip
+def test_what_is_not_stated_of_gpus_is_said(without, buffers, nodes, said):
+    facts = Facts.read({key: value for key, value in HDR.items() if key not in without})
+    assert plausibility.not_compared(facts, buffers, nodes) == said

@@ -12,6 +12,7 @@ from acceptance.site import BROKEN, MISSING, OK, examine
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import ROOT, workspace
+from tests.sysfs import Sysfs
 
 SYSTEM = """
 SYSTEM = {{
@@ -73,6 +74,50 @@ def test_facts_that_nobody_knows_are_broken_with_file_and_partition(row, facts, 
     path, found = row(facts)
     assert found.state == BROKEN
     assert found.found.startswith(f"{path}: made:fast: {said}")
+
+
+@pytest.fixture
+def gpus(tmp_path, monkeypatch):
+    """Return what the doctor says of the GPUs of a made node, with two of them, and of a fabric."""
+    node = Sysfs(tmp_path / "node")
+    for address in ("0000:17:00.0", "0000:65:00.0"):
+        node.gpu(address, width=16, most="16.0 GT/s PCIe", wide=16)
+    monkeypatch.setenv("SYSFS", str(node.root))
+    path = tmp_path / "made.py"
+
+    def rows(scheduler="local", **facts):
+        text = SYSTEM.format(fabric={"technology": "ethernet", "rate": "10", **facts})
+        path.write_text(text.replace('"fast",', f'"fast", "scheduler": "{scheduler}",'))
+        configuration.forget()
+        rows = examine(workspace(tmp_path), [path], "made")
+        return [(row.state, row.found, row.remedy) for row in rows if row.what == "GPUs of fast"]
+
+    return rows
+
+
+def test_stated_gpus_are_compared_with_those_of_the_node(gpus):
+    stated = {"gpus": 2, "gpu_kind": "cuda", "gpu_pcie": "4.0", "gpu_pcie_lanes": 16}
+    assert gpus(**stated) == [(OK, "2 x cuda, PCIe 4.0 x16", "")]
+    [(state, found, remedy)] = gpus(**{**stated, "gpus": 4})
+    assert (state, found.partition(" ")[2]) == (BROKEN, "GPUs: 2 of cuda, expected 4")
+    assert "nvidia-smi" in remedy
+    [(state, found, _)] = gpus(**{**stated, "gpu_pcie": "5.0"})
+    assert state == BROKEN
+    assert "GPU 0000:17:00.0 PCIe: 16 GT/s (4.0) at most, expected 32 GT/s (5.0); " in found
+    [(state, found, _)] = gpus("slurm", **stated)
+    assert state == OK
+    assert found.startswith("2 x cuda, PCIe 4.0 x16; not compared: acceptance doctor --ask-nodes")
+
+
+def test_gpus_that_nobody_states_are_told_with_what_to_write(gpus):
+    [(state, found, remedy)] = gpus()
+    assert (state, found) == (
+        MISSING, "2 seen, none stated: no case measures from their buffers"
+    )  # fmt: skip
+    assert remedy == (
+        'to measure from GPUs, too: "gpus": 2, "gpu_kind": "cuda", "gpu_pcie": "4.0", '
+        '"gpu_pcie_lanes": 16'
+    )
 
 
 @pytest.fixture

@@ -291,6 +291,11 @@ OF_LINKS = {
     "link-unreadable": Kind(
         MAJOR, "let users read these files below /sys; without them nothing is known of the link"
     ),
+    "gpu-missing": Kind(
+        CRITICAL,
+        "see whether it is there (lspci) and what its driver says (dmesg, nvidia-smi, rocm-smi); "
+        "if all are there, correct `gpus` and `gpu_kind` in the fabric facts",
+    ),
     "pcie-speed": _SLOT,
     "pcie-width": _SLOT,
     "eth-speed": Kind(

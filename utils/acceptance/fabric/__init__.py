@@ -21,6 +21,15 @@ from acceptance.fabric import (
     view,
 )
 from acceptance.fabric.counters import ERRORS
-from acceptance.fabric.facts import FabricFault, Facts, facts_of, is_viewed, not_judged, not_viewed
+from acceptance.fabric.facts import (
+    FabricFault,
+    Facts,
+    facts_of,
+    facts_or_none,
+    is_viewed,
+    not_judged,
+    not_viewed,
+    takes_gpus,
+)
 from acceptance.fabric.limits import Limit, latency_floor, limit
 from acceptance.fabric.node import Interface, NodeLinks, Port, Slot, slot_text

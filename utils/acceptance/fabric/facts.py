@@ -16,7 +16,9 @@ from acceptance.core.words import RATES, TECHNOLOGIES
 from acceptance.fabric import rates
 
 #: What may be a number in place of text.
-_WORDS = ("rate", "pcie", "device")
+_WORDS = ("rate", "pcie", "device", "gpu_pcie")
+#: What is said of each GPU.
+_OF_GPU = ("gpu_kind", "gpu_pcie", "gpu_pcie_lanes", "nvlink")
 
 
 class FabricFault(Fault, ValueError):
@@ -31,7 +33,9 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     those of a node that a message may use at once. `device` has the names of the fabric's links on
     a node, with commas: `mlx5_0/1`, `mlx5_0` for all its ports, `eth2`. `cable` is the metres of
     all cables on the shortest way between two nodes, `hops` the switches on it (no limit follows
-    from them). `view`: who looks at the whole fabric, here or a node of the partition.
+    from them). `view`: who looks at the whole fabric, here or a node of the partition. `gpus` are
+    those of a node that checks take messages from, `nvlink` is what goes each way between any two
+    of them past the PCIe, in GB/s; 0: nothing does.
     """
 
     technology: str = ""
@@ -46,6 +50,11 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     cable: Annotated[float, Meta(ge=0, lt=1e6, description="in metres")] | None = None
     hops: Annotated[int, Meta(ge=0, le=99, description="0 to 99")] | None = None
     view: Literal["here", "node"] | None = None
+    gpus: Annotated[int, Meta(ge=0, le=64, description="0 to 64, of a node")] = 0
+    gpu_kind: Literal["cuda", "rocm"] | None = None
+    gpu_pcie: str | None = None
+    gpu_pcie_lanes: int | None = None
+    nvlink: Annotated[float, Meta(ge=0, lt=1e6, description="in GB/s")] | None = None
 
     @classmethod
     def read(cls, mapping: object, where: str = "") -> "Facts":
@@ -67,6 +76,10 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"view is of infiniband: nobody sees all of {facts.technology}")
             if devices and facts.ports > len(devices):
                 raise ValueError(f"ports is {facts.ports}, but device names {len(devices)}")
+            if facts.gpus and not facts.gpu_kind:
+                raise ValueError("no gpu_kind is stated; known: cuda, rocm")
+            if not facts.gpus and (of_gpu := [key for key in _OF_GPU if key in given]):
+                raise ValueError(f"{of_gpu[0]} is stated, and no gpus")
         except ValueError as err:
             raise FabricFault(str(err), where=where) from None
         ports = facts.ports if "ports" in given else max(1, len(devices))
@@ -87,6 +100,8 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
             "pcie_lanes": rates.PCIE_LANES,
             "mtu": rates.INFINIBAND_MTUS if packets else range(68, 65536),
             "pcie_payload": rates.PCIE_PAYLOADS,
+            "gpu_pcie": tuple(rates.PCIE),
+            "gpu_pcie_lanes": rates.PCIE_LANES,
         }
 
     def _check(self, key: str, known: tuple[str, ...] | tuple[int, ...] | range | None) -> None:
@@ -169,6 +184,20 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
         width = f"x{self.pcie_lanes}" if self.pcie_lanes else None
         return " ".join(filter(None, (self.pcie, width)))
 
+    @property
+    def gpu(self) -> "Facts":
+        """Return the slot of a GPU as facts that have nothing else."""
+        return Facts(pcie=self.gpu_pcie, pcie_lanes=self.gpu_pcie_lanes)
+
+    @property
+    def gpu_text(self) -> str:
+        """Write the GPUs of a node: `4 x cuda, PCIe 4.0 x16, NVLink 300 GB/s`; empty: none."""
+        if not self.gpus:
+            return ""
+        slot = f", PCIe {self.gpu.slot_text}" if self.gpu.slot_text else ""
+        nvlink = f", NVLink {self.nvlink:g} GB/s" if self.nvlink else ""
+        return f"{self.gpus} x {self.gpu_kind}{slot}{nvlink}"
+
 
 def facts_of(extras: Mapping[str, object], where: str) -> Facts | None:
     """Read the fabric facts in a partition's extras; None where it states none.
@@ -184,6 +213,12 @@ def facts_or_none(extras: Mapping[str, object]) -> Facts | None:
     with suppress(FabricFault):
         return facts_of(extras, "")
     return None
+
+
+def takes_gpus(extras: Mapping[str, object]) -> bool:
+    """Tell whether the facts of a partition state GPUs."""
+    facts = facts_or_none(extras)
+    return facts is not None and facts.gpus > 0
 
 
 def not_judged(extras: Mapping[str, object]) -> str:

@@ -142,6 +142,27 @@ def slot(facts: Facts) -> Bound | None:
     return encoded_slot(facts, f"{data}/{data + _packet_overhead(facts.pcie or '')}")
 
 
+def gpu_limit(facts: Facts, buffers: str, *, inside: bool) -> tuple[Bound | None, str]:
+    """Return what a GPU takes or gives in one direction, or why that is not known.
+
+    `buffers` are those of sender and receiver, D (of a GPU) or H (of the host): HH, HD, DH, DD.
+    Whatever a GPU exchanges with the host or an adapter goes through its slot. Two GPUs `inside` a
+    node may also have NVLink; which of both ways a driver takes is its choice, so that the faster
+    one is the bound. Source: GPUDirect RDMA (of CUDA), "Design Considerations".
+    """
+    bound = slot(facts.gpu)
+    if "D" not in buffers:
+        return None, ""
+    if inside and buffers == "DD":
+        if facts.nvlink is None:
+            return None, "nvlink not stated (0 if there is none)"
+        through = Bound(1000 * facts.nvlink, f"{facts.nvlink:g} GB/s of NVLink")
+        if facts.nvlink and (bound is None or through.value > bound.value):
+            return through, ""
+    absent = [f"gpu_{key}" for key in ("pcie", "pcie_lanes") if getattr(facts.gpu, key) is None]
+    return bound, f"{' and '.join(absent)} not stated" if absent else ""
+
+
 def limit(facts: Facts) -> Limit:
     """Return the bounds that facts set."""
     of_link, of_slot = link(facts), slot(facts)

@@ -68,6 +68,17 @@ facts() {
     done
 }
 
+# slot FOLDER: say, once, what the slot of a PCI device runs at.
+slot() {
+    # An adapter and its interface share one.
+    case $slots in
+        *" ${1##*/} "*) return 0 ;;
+    esac
+    slots="$slots${1##*/} "
+    facts "slot ${1##*/}" "$1" \
+        current_link_speed current_link_width max_link_speed max_link_width
+}
+
 # device SUBJECT FOLDER: say on what bus the device sits, its driver and, once, its PCI slot.
 device() {
     if ! is_there "$2/device"; then
@@ -83,15 +94,8 @@ device() {
     say "$1" device "${bus##*/}"
     driver=$(cd -P -- "$place/driver" 2>/dev/null && pwd -P) && say "$1" driver "${driver##*/}"
     [ "${bus##*/}" = pci ] || return 0
-    address=${place##*/}
-    say "$1" pci "$address"
-    # An adapter and its interface share one.
-    case $slots in
-        *" $address "*) return 0 ;;
-    esac
-    slots="$slots$address "
-    facts "slot $address" "$place" \
-        current_link_speed current_link_width max_link_speed max_link_width
+    say "$1" pci "${place##*/}"
+    slot "$place"
 }
 
 # can_list FOLDER: both, as names can be listed in a folder that does not let their files be reached.
@@ -150,6 +154,19 @@ interface() {
         rx_bytes tx_bytes rx_errors tx_errors rx_dropped tx_dropped
 }
 
+# gpu FOLDER: say that a PCI device is a GPU, of a vendor who has CUDA or ROCm, and its slot. Source
+# of the classes (display 03, processing accelerator 12): PCI Code and ID Assignment Specification.
+gpu() {
+    class='' vendor=''
+    { IFS= read -r class <"$1/class" && IFS= read -r vendor <"$1/vendor"; } 2>/dev/null || return 0
+    case $class-$vendor in
+        0x0300*-0x10de | 0x0302*-0x10de) say gpu "${1##*/}" cuda ;;
+        0x0300*-0x1002 | 0x0380*-0x1002 | 0x1200*-0x1002) say gpu "${1##*/}" rocm ;;
+        *) return 0 ;;
+    esac
+    slot "$1"
+}
+
 # neighbours: say in one line what lldpd knows of the other ends of the cables, as JSON.
 neighbours() {
     PATH=$PATH:/usr/sbin:/sbin
@@ -176,5 +193,8 @@ if look net; then
         has_folder "$path" && interface "$path"
     done
 fi
+for path in "$root"/bus/pci/devices/*; do
+    gpu "$path"
+done
 neighbours
 say end "$lines"

@@ -31,7 +31,28 @@ def deviations(node: NodeLinks, facts: Facts | None) -> list[Finding]:
     technologies with ports every port of theirs but those that are down, as long as one is active;
     of Ethernet one interface that is all right will do.
     """
-    return _Comparison(node, facts).deviations()
+    return [*_Comparison(node, facts).deviations(), *gpu_deviations(node, facts)]
+
+
+def gpu_deviations(node: NodeLinks, facts: Facts | None) -> Iterator[Finding]:
+    """Compare the GPUs of a node with those that are stated.
+
+    One that is idle lets its slot run slower, so that its speed is held against what it can do.
+    """
+    if not (facts and facts.gpus):
+        return
+    found = [address for address, kind in node.gpus.items() if kind == facts.gpu_kind]
+    if len(found) != facts.gpus:
+        told = f"{len(found)} of {facts.gpu_kind}", str(facts.gpus)
+        yield deviation(node.name, "", "GPUs", *told, "gpu-missing")
+    for slot in (node.slots.get(address, Slot(address)) for address in found):
+        speed, width = facts.gpu.slot_speed, facts.gpu_pcie_lanes
+        if width and slot.width and slot.width != width:
+            told = str(slot), slot_text(None, width)
+            yield deviation(node.name, f"GPU {slot.address}", "PCIe", *told, "pcie-width")
+        elif speed and slot.max_speed and slot.max_speed < speed:
+            told = f"{slot_text(slot.max_speed, None)} at most", slot_text(speed, None)
+            yield deviation(node.name, f"GPU {slot.address}", "PCIe", *told, "pcie-speed")
 
 
 def rates(node: NodeLinks, facts: Facts | None) -> list[float]:

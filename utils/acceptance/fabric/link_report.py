@@ -18,14 +18,16 @@ node are in order. `link` gives the version of the form, `end` the number of lin
     node17 class net listed
     node17 net eth2 device pci
     node17 net eth2 speed 10000
+    node17 gpu 0000:17:00.0 cuda
     node17 unreadable class/net/eth3/speed
     node17 lldp {"lldp": {"interface": {"eth2": {"chassis": ..., "port": ...}}}}
-    node17 end 17
+    node17 end 18
 
 `lldp` has what `lldpctl -f json` prints, in one line; `none`: it is not installed,
 `unreadable`: lldpd does not run, or does not answer this user. A class is `listed`,
 `none` (the kernel has no such class: no adapter) or `unreadable` (nobody could
-look). The values are those of Linux: `rate` in Gb/s (10^9 bits), `speed` in Mb/s, GT/s a lane for a
+look). A `gpu` is a PCI device of NVIDIA (`cuda`) or AMD (`rocm`).
+The values are those of Linux: `rate` in Gb/s (10^9 bits), `speed` in Mb/s, GT/s a lane for a
 slot, `mtu` and `rx_bytes`, `tx_bytes` in bytes, `port_xmit_data`, `port_rcv_data` in words of 4
 bytes, `type` a number of `linux/if_arp.h`. Sources: Linux, Documentation/ABI (sysfs-class-net,
 sysfs-class-net-statistics, sysfs-class-infiniband, sysfs-bus-pci) and drivers/infiniband/core.
@@ -227,6 +229,8 @@ class _Reader:
             self.node.unreadable.append(rest)
         elif kind == "class":
             self.read_class(rest)
+        elif kind == "gpu":
+            self.read_gpu(*rest.split())
         elif kind == "lldp":
             self.once(kind)
             self.read_neighbours(rest)
@@ -254,6 +258,12 @@ class _Reader:
             raise ValueError("a class, or what became of it, that is not known")
         self.once("class", name)
         self.node.classes[name] = how
+
+    def read_gpu(self, address: str, kind: str = "", *others: str) -> None:
+        if kind not in ("cuda", "rocm") or others:
+            raise ValueError("a GPU of a kind that is not known")
+        self.once("gpu", address)
+        self.node.gpus[address] = kind
 
     def read_neighbours(self, rest: str) -> None:
         """Take what lldpd knows; what it prints otherwise is no reason to know nothing else."""

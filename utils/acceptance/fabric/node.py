@@ -126,6 +126,7 @@ class Adapter:
 class NodeLinks:
     """All that one node said; `unreadable` are paths below /sys, ports have names like mlx5_0/1.
 
+    `gpus` are PCI address -> cuda or rocm.
     `neighbours` are what its Ethernet interfaces are plugged into; None where lldpd did not tell,
     and `no_neighbours` says why.
     """
@@ -136,6 +137,7 @@ class NodeLinks:
     ports: dict[str, Port] = field(default_factory=dict)
     slots: dict[str, Slot] = field(default_factory=dict)
     interfaces: dict[str, Interface] = field(default_factory=dict)
+    gpus: dict[str, str] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     neighbours: Neighbours | None = None
     no_neighbours: str = ""

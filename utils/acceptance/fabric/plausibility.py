@@ -1,4 +1,4 @@
-"""Whether results can be true: the wire's limits, the bytes that crossed it, a node's memory.
+"""Whether results can be true: limits of wire and GPU, the bytes that crossed, a node's memory.
 
 How fast can processes of one node exchange messages that do not fit into its caches? A message is
 read from the buffer of one process and written to that of another; more copies, and reading what
@@ -18,7 +18,7 @@ from acceptance.core.findings import Finding
 from acceptance.core.words import RATES, read_metric, split_metric
 from acceptance.fabric.counters import GROWN, bytes_moved, error_growth
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.limits import SLACK, exceeds, latency_floor, limit
+from acceptance.fabric.limits import SLACK, Bound, exceeds, gpu_limit, latency_floor, limit
 from acceptance.fabric.link_check import deviations, serving
 from acceptance.fabric.link_report import parse
 from acceptance.fabric.rates import HDR100_LANES
@@ -55,28 +55,41 @@ FATAL = ("link_downed", "link_error_recovery", "carrier_changes")
 LONGEST = 2**20
 
 
+def _bounds(facts: Facts, buffers: str, nodes: int) -> list[tuple[Bound, str]]:
+    """Return what bounds a message, and whose bound it is: of the fabric, and of a GPU."""
+    found = [(limit(facts).least if nodes > 1 else None, facts.text)]
+    found.append((gpu_limit(facts, buffers, inside=nodes == 1)[0], facts.gpu_text))
+    return [(bound, of) for bound, of in found if bound]
+
+
 def limit_of(
-    benchmark: Benchmark, metric: str, unit: str, facts: Facts
+    benchmark: Benchmark, metric: str, unit: str, facts: Facts, buffers: str = "", nodes: int = 2
 ) -> tuple[float, str] | None:
     """Return the limit that judges a metric between nodes, in its unit, and its formula.
 
-    None where a fraction of the limit says nothing about the metric, or facts set none.
+    Inside of a node it judges what goes from GPU to GPU (`limits.gpu_limit` says what `buffers`
+    are): MPIs copy what is of the host in too many ways. None where a fraction of the limit says
+    nothing about the metric, or facts set none.
     """
-    bound = limit(facts).least
-    if not benchmark.one_way or metric != "bandwidth_peak" or bound is None:
+    bounds = _bounds(facts, buffers, nodes) if nodes > 1 or buffers == "DD" else []
+    if not benchmark.one_way or metric != "bandwidth_peak" or not bounds:
         return None
-    return round(bound.value / UNITS[unit], 1), f"limit of {facts.text}, {bound.formula}"
+    bound, of = min(bounds, key=lambda each: each[0].value)
+    return round(bound.value / UNITS[unit], 1), f"limit of {of}, {bound.formula}"
 
 
-def not_compared(facts: Facts | None) -> str:
-    """Return which results between nodes `implausible` cannot judge, and why; empty: it can."""
+def not_compared(facts: Facts | None, buffers: str = "", nodes: int = 2) -> str:
+    """Return which results `implausible` cannot judge, and why; empty: it can."""
     if facts is None:
         return "not compared: the partition states no fabric"
-    bound, said = limit(facts), []
-    if bound.least is None:
-        said.append(f"bandwidths not compared: {bound.note}")
-    if not latency_floor(facts):
-        said.append(f"latencies not compared: no least time of {facts.technology} is known")
+    of_gpu = gpu_limit(facts, buffers, inside=nodes == 1)[1]
+    said = [f"bandwidths not compared with those of a GPU: {of_gpu}"] if of_gpu else []
+    if nodes > 1:
+        bound = limit(facts)
+        if bound.least is None:
+            said.append(f"bandwidths not compared: {bound.note}")
+        if not latency_floor(facts):
+            said.append(f"latencies not compared: no least time of {facts.technology} is known")
     return "; ".join(said)
 
 
@@ -85,28 +98,35 @@ def implausible(
     measurements: Mapping[str, tuple[float, str]],
     facts: Facts,
     layout: Layout,
+    buffers: str = "",
 ) -> list[str]:
-    """Return what between nodes cannot be true, a line a quantity with its worst metric."""
-    bound, over, under = limit(facts).least, [], []
+    """Return what cannot be true, a line a quantity with its worst metric.
+
+    Between nodes, and of `buffers` of which one is of a GPU (`limits.gpu_limit`) inside of a node.
+    """
+    bounds, over, under = _bounds(facts, buffers, layout.nodes), [], []
     for name, (value, unit) in measurements.items():
-        links = _links(benchmark, name, layout)
-        if bound and links and unit in UNITS:
-            most = links * bound.value / UNITS[unit]
-            if exceeds(value, most):
+        for bound, of in bounds:
+            on_wire = of == facts.text
+            links = (_links if on_wire else _gpus)(benchmark, name, layout)
+            most = (links or 0) * bound.value / UNITS.get(unit, 1)
+            if links and unit in UNITS and exceeds(value, most):
                 ways = "" if links == 1 else f"{links:g} x "
-                told = f"{facts.text} carries at most {most:.5g} ({ways}{bound.formula})"
+                told = f"{of} carries at most {most:.5g} ({ways}{bound.formula}): not measured "
+                told += "over this fabric" if on_wire else "between buffers of GPUs as stated"
                 over.append((value / most, f"{name} is {value:g} {unit}", told))
         size = _size(benchmark, name, layout)
-        if size and unit == "us":
+        if size and unit == "us" and layout.nodes > 1:
             floor = latency_floor(facts, size)
             if value < floor / (1 + SLACK):
                 told = f"over {facts.text} no message of its size takes less than {floor:.4g}"
+                told += ": not measured over this fabric"
                 under.append((floor / value, f"{name} is {value:g} us", told))
     lines = []
     for found in filter(None, (over, under)):
         _, worst, told = max(found)
         more = f" ({len(found)} metrics)" if len(found) > 1 else ""
-        lines.append(f"implausible: {worst}{more}, {told}: not measured over this fabric")
+        lines.append(f"implausible: {worst}{more}, {told}")
     return lines
 
 
@@ -126,6 +146,13 @@ def _links(benchmark: Benchmark, name: str, layout: Layout) -> float | None:
     if read_metric(name)[0] not in METRICS:
         return None
     return factor(benchmark, layout.nodes, layout.mapping, layout.processes // 2)
+
+
+def _gpus(benchmark: Benchmark, name: str, layout: Layout) -> int | None:
+    """Return how many ways through a GPU a metric may add up to: each pair has its own GPUs."""
+    if benchmark.link_factor is None or read_metric(name)[0] not in METRICS:
+        return None
+    return benchmark.link_factor * (layout.processes // 2 if benchmark.pair_sum else 1)
 
 
 def _size(benchmark: Benchmark, name: str, layout: Layout) -> int | None:

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from acceptance import references
-from acceptance.core import machine
+from acceptance.core import kinds, machine
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
-from acceptance.fabric import FabricFault, facts_of
+from acceptance.fabric import FabricFault, facts_of, facts_or_none, link_check
 from acceptance.machine import (
     MPIS,
     SLURM,
@@ -115,6 +115,7 @@ def examine(
         for suite in SUITES.values():
             rows += _suite(suite, chosen, site, spack)
         rows += [*_every_node(chosen), *_launchers(chosen, site)]
+        rows += _gpus(chosen, ask_nodes)
         rows += to_paste(workspace, site, chosen, ask_nodes=ask_nodes)
     return rows
 
@@ -267,6 +268,23 @@ def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]
             remedy = 'write "rate", what a link has to run at, into its facts'
             slot = f", PCIe {facts.slot_text}" if facts.slot_text else ""
             yield row(what, f"{facts.text}{slot}", fault, remedy, MISSING)
+
+
+def _gpus(system: dict[str, Any], ask_nodes: bool) -> Iterator[Examined]:
+    """Compare the GPUs that the facts of a fabric state with those that a node has."""
+    for partition in system["partitions"]:
+        what, facts = f"GPUs of {partition['name']}", facts_or_none(partition.get("extras", {}))
+        look = _look(partition, partition.get("scheduler", "local"), ask_nodes) if facts else None
+        if facts and facts.gpus:
+            node = look and look.links
+            wrong = [*link_check.gpu_deviations(node, facts)] if node else []
+            unseen = "" if node else f"; not compared: {'; '.join(look.todo if look else ())}"
+            remedy = kinds.of(wrong[0].kind).remedy if wrong else ""
+            fault = "; ".join(each.text for each in wrong)
+            yield row(what, f"{facts.gpu_text}{unseen}", fault, remedy)
+        elif look and look.links and look.links.gpus:
+            fault = f"{len(look.links.gpus)} seen, none stated: no case measures from their buffers"
+            yield row(what, "", fault, look.notes[-1], MISSING)
 
 
 def _launchers(system: dict[str, Any], site: configuration.Site) -> Iterator[Examined]:

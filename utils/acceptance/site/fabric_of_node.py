@@ -14,7 +14,7 @@ from pathlib import Path
 from acceptance.core import machine
 from acceptance.core.errors import ParseError
 from acceptance.core.text import natural
-from acceptance.fabric import Interface, NodeLinks, Port, link_report, rates, slot_text
+from acceptance.fabric import Interface, NodeLinks, Port, Slot, link_report, rates, slot_text
 
 _MARK = "== "
 _SCRIPT = Path(__file__).with_name("node.sh")
@@ -34,8 +34,8 @@ class Fabric:
     """The facts of a fabric for `extras["fabric"]`, and what makes MPIs take it.
 
     `notes` say where the facts come from, `todo` what a human must fill in, `link` what the link
-    says of itself. `node` was looked at, and has `seen` these paths. `fault` says why no job has
-    looked at the node that was `asked`; `refused`: Slurm takes none.
+    says of itself. `node` was looked at, and has `seen` these paths; `links` are all that it said.
+    `fault` says why no job has looked at the node that was `asked`; `refused`: Slurm takes none.
     """
 
     facts: dict[str, str | int] = field(default_factory=dict)
@@ -45,6 +45,7 @@ class Fabric:
     link: str = ""
     node: str = ""
     seen: frozenset[str] = frozenset()
+    links: NodeLinks | None = None
     asked: str = ""
     fault: str = ""
     refused: bool = False
@@ -80,7 +81,8 @@ def read(text: str, address: str, source: str, *, own: bool = False) -> Fabric:
         raise ParseError(source, f"the output is cut off: no part {missing[0]!r}")
     node = link_report.parse("\n".join(parts["links"]) + "\n", source)
     made = _fabric(node, _interface(parts["route"], address), own)
-    made.node = node.name or source
+    made.node, made.links = node.name or source, node
+    made.notes += _gpus(node)
     made.seen = frozenset(line[4:] for line in parts["paths"] if line.startswith("yes "))
     return made
 
@@ -215,6 +217,19 @@ def _state_slot(made: Fabric, node: NodeLinks, address: str) -> None:
         made.todo.append(
             f"pcie, pcie_lanes: the adapter can do {most}, but runs at {slot}; write what it should"
         )
+
+
+def _gpus(node: NodeLinks) -> Iterator[str]:
+    """Say which GPUs there are: that all programs can use them is for a human to state."""
+    for kind in dict.fromkeys(node.gpus.values()):
+        slots = [node.slots.get(each, Slot(each)) for each, of in node.gpus.items() if of == kind]
+        facts: dict[str, str | int] = {"gpus": len(slots), "gpu_kind": kind}
+        if (speed := slots[0].max_speed) in rates.GENERATIONS:
+            facts["gpu_pcie"] = rates.GENERATIONS[speed or 0]
+        if slots[0].width in rates.PCIE_LANES:
+            facts["gpu_pcie_lanes"] = slots[0].width or 0
+        told = ", ".join(f'"{key}": {value!r}'.replace("'", '"') for key, value in facts.items())
+        yield f"to measure from GPUs, too: {told}"
 
 
 def _state_device(made: Fabric, link: _Link) -> None:

@@ -70,6 +70,17 @@ def test_what_has_no_known_rate_is_filled_in_by_a_human(slurm):
     assert any(line.startswith("pcie, pcie_lanes") for line in fabric.todo)
 
 
+def test_gpus_are_noted_and_are_no_facts(slurm):
+    sysfs = slurm.node("node9")
+    sysfs.interface("eth0", speed=10000)
+    sysfs.gpu(vendor="0x1002", of_class="0x120000", width=12, most="Unknown")
+    fabric = fabric_of(sysfs)
+    assert fabric.notes[-1] == (
+        'to measure from GPUs, too: "gpus": 1, "gpu_kind": "rocm", "gpu_pcie_lanes": 12'
+    )
+    assert not any(key.startswith("gpu") for key in fabric.facts)
+
+
 def test_no_link_at_all(slurm):
     fabric = fabric_of(slurm.node("node9"))
     assert fabric.facts == {}
