@@ -1,5 +1,6 @@
-// The figures of the report: loads the data of each, draws it with plotly.js in the colours of the
-// theme, and follows size, theme and printing. `report/figures.py` makes them. What people do with a
+// The figures of the report: where one comes near the window it loads its data, draws it with plotly.js
+// over its picture, in the colours of the theme, and follows size, theme and printing.
+// `report/figures.py` makes figures, `report/pictures.py` their pictures. What people do with a
 // figure: the legend as buttons (a click hides a trace, a double click or Shift and a click shows it
 // alone), and the keyboard, which goes from number to number and says each.
 "use strict";
@@ -7,8 +8,6 @@
   const here = document.currentScript.src.replace(/[^/]*$/, "");
   // A figure that is narrower than this (px) is drawn as for a phone.
   const NARROW = 560;
-  // Figures that are drawn before they come into view, once those in view are.
-  const AHEAD = 30;
   const states = new Map();
   const loading = new Map();
   let handed = null;
@@ -90,16 +89,6 @@
   const HELP = "Arrow keys: left and right along a trace, up and down to the others, Home and End; "
     + "Enter follows the number, Escape leaves it.";
   const STEP = 10;
-  const SPACE = "http://www.w3.org/2000/svg";
-  const DASHES = {solid: "", dot: "2 3", dash: "7 3", dashdot: "7 3 2 3", longdash: "12 4"};
-  const PATHS = {
-    circle: "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0Z", square: "M-4,-4H4V4H-4Z", diamond: "M0,-5L5,0L0,5L-5,0Z",
-    "triangle-up": "M0,-5L5,4H-5Z", cross: "M-1.5,-5H1.5V-1.5H5V1.5H1.5V5H-1.5V1.5H-5V-1.5H-1.5Z",
-    x: "M-4,-5L0,-1.5L4,-5L5,-4L1.5,0L5,4L4,5L0,1.5L-4,5L-5,4L-1.5,0L-5,-4Z", "triangle-down": "M0,5L5,-4H-5Z",
-    pentagon: "M0,-5L5,-1.5L3,4.5H-3L-5,-1.5Z", star: "M0,-6L1.5,-2H6L2.5,1L4,5L0,2.5L-4,5L-2.5,1L-6,-2H-1.5Z",
-    hexagon: "M-2.5,-4.5H2.5L5,0L2.5,4.5H-2.5L-5,0Z",
-  };
-
   // Texts are escaped for plotly: as a person reads them they are so again.
   const plain = text => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
   const isMatrix = trace => trace.type === "heatmap";
@@ -111,35 +100,11 @@
   const mains = data => data.map((_, at) => at).filter(at => data[at].text)
     .sort((one, other) => data[one].legendgroup - data[other].legendgroup);
 
-  const made = (name, values) => {
-    const part = document.createElementNS(SPACE, name);
-    for (const [key, value] of Object.entries(values)) part.setAttribute(key, value);
-    return part;
-  };
-
-  const swatch = (trace, filled) => {
-    const svg = made("svg", {viewBox: "0 0 36 14", width: 36, height: 14, "aria-hidden": "true", focusable: "false"});
-    const {line, marker} = trace;
-    if (trace.type === "bar") {
-      svg.append(made("rect", {x: 6, y: 1, width: 24, height: 12, fill: marker.color, stroke: marker.line.color}));
-      return svg;
-    }
-    if (filled) svg.append(made("rect", {x: 0, y: 1, width: 36, height: 12, fill: line.color, "fill-opacity": 0.25}));
-    if (trace.mode.includes("lines")) {
-      svg.append(made("line", {x1: 0, x2: 36, y1: 7, y2: 7, stroke: line.color, "stroke-width": 2.25, "stroke-dasharray": DASHES[line.dash]}));
-    }
-    if (marker && trace.mode.includes("markers")) {
-      svg.append(made("path", {d: PATHS[marker.symbol.replace("-open", "")], transform: "translate(18 7)", stroke: marker.color,
-        "stroke-width": 1.5, fill: marker.symbol.endsWith("-open") ? "none" : marker.color}));
-    }
-    return svg;
-  };
-
   const legend = state => {
-    const {figure, area, hidden} = state;
+    const {figure, area, made, hidden} = state;
     const {data} = area;
-    const groups = mains(data).map(at => data[at].legendgroup);
     if (data.some(isMatrix)) return;
+    const groups = mains(data).map(at => data[at].legendgroup);
     const buttons = groups.map((group, number) => {
       const trace = data[mains(data)[number]];
       const button = document.createElement("button");
@@ -147,7 +112,8 @@
       button.title = "Click: hide or show. Shift and click, or double click: this one alone.";
       const name = document.createElement("span");
       name.textContent = plain(trace.name);
-      button.append(swatch(trace, data.some(part => part.legendgroup === group && part.fill === "tonexty")), name);
+      button.innerHTML = made.swatches[group];
+      button.append(name);
       return button;
     });
     const apply = () => {
@@ -278,7 +244,6 @@
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       toImageButtonOptions: {format: "svg", filename: made.id + (made.simulated ? "-simulated" : "")},
     });
-    legend(state);
   };
 
   const resized = state => {
@@ -292,16 +257,17 @@
     // A page that makes figures of its own gives them their data.
     const [made] = await Promise.all([figure.acceptanceData || source(figure), library()]);
     if (!made || made.id !== figure.id) throw new Error(`${figure.dataset.source} has no plot ${figure.id}`);
-    area.replaceChildren();
     const hidden = new Set(made.data.filter(trace => trace.visible === false).map(trace => trace.legendgroup));
     const state = {figure, area, made, hidden, at: null};
     await paint(state);
     states.set(figure, state);
+    legend(state);
     follow(state);
     let width = area.clientWidth;
     new ResizeObserver(() => {
       if (area.clientWidth !== width) { width = area.clientWidth; resized(state); }
     }).observe(area);
+    // The style shows what is drawn, and hides the picture, by this.
     figure.dataset.state = "drawn";
   };
 
@@ -328,7 +294,9 @@
         const text = document.createElement("p");
         text.className = "plot-failed";
         text.textContent = `This plot cannot be drawn (${error.message}). The table below has its numbers.`;
-        figure.querySelector(".plot-area").replaceChildren(text);
+        // A picture stays; what plotly.js began goes, and so do words that promise more.
+        for (const part of figure.querySelectorAll(".plot-container, p.plot-picture")) part.remove();
+        figure.querySelector(".plot-area").append(text);
       }));
     }
     return begun.get(figure);
@@ -340,21 +308,17 @@
       for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); show(entry.target); }
     }, {rootMargin: "200px"});
     for (const figure of figures) seen.observe(figure);
-    const idle = window.requestIdleCallback || setTimeout;
-    // Who scrolls finds no empty places: the others are drawn while nothing else happens.
-    const ahead = ([figure, ...others]) => figure && idle(async () => {
-      if (figure.checkVisibility()) await show(figure);
-      ahead(others);
-    });
     for (const details of document.querySelectorAll("details[data-wanted=table]")) {
       details.addEventListener("toggle", () => tabulate(details));
     }
-    // What was not in view yet is drawn for paper, too: if not on this one, then on the next.
-    addEventListener("beforeprint", () => { for (const figure of figures) if (figure.checkVisibility()) show(figure); });
+    // What has no picture is drawn for paper, too: if not on this one, then on the next.
+    addEventListener("beforeprint", () => {
+      for (const figure of figures) if (figure.querySelector("p.plot-picture") && figure.checkVisibility()) show(figure);
+    });
     const repaint = () => { for (const state of states.values()) paint(state); };
     for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", repaint);
-    // The library takes longer than all else: it is loaded while the page is read.
-    (figures.length ? call => call() : idle)(() => library().then(() => ahead([...figures].slice(0, AHEAD)), () => {}));
+    // The library takes longer than all else: it is loaded while the page is read, once that is painted.
+    (window.requestIdleCallback || setTimeout)(() => library().catch(() => {}));
   };
 
   // For pages that make figures of their own: `show` one that was added.
