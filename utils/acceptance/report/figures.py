@@ -16,11 +16,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from acceptance.core.groups import grouped
 from acceptance.core.text import bytes_text
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
-from acceptance.report.pictures import paint, pen
 from acceptance.report.plot_model import (
     Axis,
     Mark,
@@ -47,19 +45,8 @@ DASHES: dict[Origin, str] = {
     "baseline": "dashdot",
     "physical limit": "longdash",
 }
-#: Symbols of plotly, and how the legend draws them.
-SYMBOLS = {
-    "circle": "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0Z",
-    "square": "M-4,-4H4V4H-4Z",
-    "diamond": "M0,-5L5,0L0,5L-5,0Z",
-    "triangle-up": "M0,-5L5,4H-5Z",
-    "cross": "M-1.5,-5H1.5V-1.5H5V1.5H1.5V5H-1.5V1.5H-5V-1.5H-1.5Z",
-    "x": "M-4,-5L0,-1.5L4,-5L5,-4L1.5,0L5,4L4,5L0,1.5L-4,5L-5,4L-1.5,0L-5,-4Z",
-    "triangle-down": "M0,5L5,-4H-5Z",
-    "pentagon": "M0,-5L5,-1.5L3,4.5H-3L-5,-1.5Z",
-    "star": "M0,-6L1.5,-2H6L2.5,1L4,5L0,2.5L-4,5L-2.5,1L-6,-2H-1.5Z",
-    "hexagon": "M-2.5,-4.5H2.5L5,0L2.5,4.5H-2.5L-5,0Z",
-}
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "triangle-down", "pentagon",
+           "star", "hexagon")  # fmt: skip
 PATTERNS = ("", "/", "x", "-", ".", "\\", "|", "+")
 COLOURS = 6
 #: More points than this have no symbol each: they would hide the line, and take seconds.
@@ -107,10 +94,9 @@ def figure(plot: Plot) -> Figure:
         wide, phone = (_ticks(sizes, most) for most in TICKS)
         layout["xaxis"] |= wide
         narrow |= {f"layout.xaxis.{key}": value for key, value in phone.items()}
-    data = _traces(plot)
     return {
-        "id": plot.id, "title": title(plot), SIMULATED: plot.simulated, "data": data,
-        "layout": layout, "narrow": narrow, "swatches": _swatches(data),
+        "id": plot.id, "title": title(plot), SIMULATED: plot.simulated, "data": _traces(plot),
+        "layout": layout, "narrow": narrow,
     }  # fmt: skip
 
 
@@ -144,35 +130,6 @@ def _traces(plot: Plot) -> list[Figure]:
         parts = [shared | {"hoverinfo": "skip"} | part for part in others if part["x"]]
         made += [(trace.form != "band", part) for part in (shared | own | told, *parts)]
     return [part for _, part in sorted(made, key=lambda entry: entry[0])]
-
-
-def _swatches(data: Sequence[Figure]) -> list[str]:
-    """Return what stands for each trace in the legend, which a matrix does not have: an SVG."""
-    if any(part["type"] == "heatmap" for part in data):
-        return []
-    groups = grouped(data, lambda part: int(part["legendgroup"]))
-    return [
-        f'<svg aria-hidden="true">{"".join(_swatch(groups[number]))}</svg>'
-        for number in sorted(groups)
-    ]
-
-
-def _swatch(parts: Sequence[Figure]) -> Iterator[str]:
-    own = next(part for part in parts if "text" in part)
-    line, marker = own.get("line", {}), own.get("marker", {})
-    if own["type"] == "bar":
-        drawn = paint("fill", marker["color"]) + paint("stroke", marker["line"]["color"])
-        yield f'<rect x="6" y="1" width="24" height="12"{drawn}/>'
-        return
-    if filled := next((part["fillcolor"] for part in parts if part.get("fill") == "tonexty"), ""):
-        yield f'<rect y="1" width="36" height="12"{paint("fill", filled)}/>'
-    if "lines" in own["mode"]:
-        yield f'<path d="M0 7h36"{pen(line)}/>'
-    if marker and "markers" in own["mode"]:
-        symbol, is_open = marker["symbol"].removesuffix("-open"), marker["symbol"].endswith("-open")
-        fill = ' fill="none"' if is_open else paint("fill", marker["color"])
-        drawn = fill + paint("stroke", marker["color"])
-        yield f'<path d="{SYMBOLS[symbol]}" transform="translate(18 7)"{drawn}/>'
 
 
 def by_row(values: Sequence[Any], across: int) -> list[list[Any]]:
@@ -236,7 +193,7 @@ def _line(plot: Plot, trace: Trace, samples: Sequence[Sample], name: str, at: in
 
 def _drawn(trace: Trace, own: str, at: int) -> Figure:
     closed = trace.origin == "measured"
-    symbol = [*SYMBOLS][at % len(SYMBOLS)] + ("" if closed else "-open")
+    symbol = SYMBOLS[at % len(SYMBOLS)] + ("" if closed else "-open")
     edge = {"width": 0 if closed else 1.75, "color": own}
     return {"mode": "lines+markers", "line": {"color": own, "dash": DASHES[trace.origin]},
             "marker": {"color": own, "symbol": symbol, "line": edge}}  # fmt: skip

@@ -37,7 +37,8 @@ CIVIDIS = ("#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a
            "#e1cc55", "#fee838")  # fmt: skip
 #: How plotly calls a cross, and the width of a dot that says none, px.
 CROSS, DOT = "x-thin", 7
-DASHES = {"dot": "2 3", "dash": "7 3", "dashdot": "7 3 2 3", "longdash": "12 4"}
+#: Dashes whose ends are round, as those of plotly look.
+DASHES = {"dot": "0 5", "dash": "5 6", "dashdot": "5 6 0 5", "longdash": "10 7"}
 
 
 def path(points: Iterable[Point | None], width: int = BOX, height: int = BOX) -> str:
@@ -91,12 +92,11 @@ class Scale:
         else:
             logs = axis["type"] == "log"
             numbers = [math.log10(value) if logs else value for value in there] or [0.0]
+            numbers += [0.0] * (axis.get("rangemode") == "tozero")
             low, high = min(numbers), max(numbers)
-            if axis.get("rangemode") == "tozero":
-                low, high = min(low, 0.0), max(high, 0.0)
             spare = SPARE * (high - low) or (0.3 if logs else 0.5 * abs(high) or 0.5)
-            at_zero = axis.get("rangemode") == "tozero" and low == 0
-            scale = cls(axis, low - (0 if at_zero else spare), high + spare)
+            below = 0.0 if axis.get("rangemode") == "tozero" and low == 0 else spare
+            scale = cls(axis, low - below, high + spare)
         if axis.get("autorange") == "reversed":
             return cls(axis, scale.high, scale.low, scale.names)
         return cls(axis, *axis["range"]) if "range" in axis else scale
@@ -140,12 +140,12 @@ def picture(figure: Figure) -> Markup:
         within, kind = _circle(data), " plot-round"
     else:
         x, y = (Scale.of(layout[f"{at}axis"], _values(data, layout, at)) for at in "xy")
-        lines, texts = _drawn(data, x, y)
+        (grid, across), (more, up) = _axis(x, "x"), _axis(y, "y")
+        lines, texts = _drawn(data, layout["shapes"], x, y)
         cells = (cell for part in data if "z" in part for cell in _cells(part, x, y))
-        labels = _labels(figure, "x", x), _labels(figure, "y", y)
-        marks = (mark for shape in layout["shapes"] for mark in _mark(shape, x, y))
-        box = _box(_grid(x, y) + lines, f"0 0 {BOX} {BOX}")
-        within = "".join((*labels, *cells, box, *texts, *marks))
+        frame = '<rect class="plot-frame" width="100%" height="100%"/>' if across and up else ""
+        box = _box(f'<path class="plot-grid" d="{grid}{more}"/>{lines}', f"0 0 {BOX} {BOX}")
+        within = "".join((across, up, *cells, box, frame, texts))
         if max(map(len, y.names), default=0) > SHORT:
             kind = " plot-named"
     waters = (
@@ -156,6 +156,16 @@ def picture(figure: Figure) -> Markup:
         f'<svg class="plot-picture{kind}" role="img" aria-labelledby="{figure["id"]}-title">'
         f"{within}{''.join(waters)}</svg>"
     )
+
+
+def legend(figure: Figure) -> list[Markup]:
+    """Return how each trace is drawn in a picture, small; nothing of a matrix."""
+    told = [part for part in figure["data"] if "text" in part and "z" not in part]
+    told.sort(key=lambda part: int(part["legendgroup"]))
+    lines = (part.get("line") or {"color": part["marker"]["color"], "width": 12} for part in told)
+    return [
+        Markup(f'<svg aria-hidden="true"><path d="M0 7h36"{pen(line)}/></svg>') for line in lines
+    ]
 
 
 def _values(data: Iterable[Figure], layout: Figure, at: str) -> Iterator[Any]:
@@ -192,30 +202,28 @@ def pen(line: Figure) -> str:
     return told + (f' stroke-width="{line["width"]}"' if "width" in line else "")
 
 
-def _labels(figure: Figure, at: str, scale: Scale) -> str:
-    """Return the title of an axis and the texts of its ticks: some on a desk, some on a phone."""
+def _axis(scale: Scale, at: str) -> tuple[str, str]:
+    """Return the path of the grid across an axis, and its texts: on a phone it has fewer ticks."""
     if scale.axis.get("visible") is False:
-        return ""
-    told = scale.ticks()
-    desk, phone = (_fitting(told, at, room) for room in ROOM[at])
-    if fewer := figure["narrow"].get(f"layout.{at}axis.tickvals"):
-        texts = figure["narrow"][f"layout.{at}axis.ticktext"]
-        desk, phone = told, [*zip(fewer, texts, strict=True)]
-    made = []
-    for each in dict.fromkeys((*desk, *phone)):
-        value, text = each
+        return "", ""
+    desk_room, phone_room = ROOM[at]
+    told = _fitting(scale.ticks(), at, desk_room)
+    on_phone = _fitting(told, at, phone_room)
+    lines, texts = [], []
+    for value, text in told:
         place = scale.place(value)
         if place is not None and 0 <= place <= 1:
-            only = "" if each in desk and each in phone else "desk" if each in desk else "phone"
-            at_place = _percent(place if at == "x" else 1 - place)
+            stands = place if at == "x" else 1 - place
+            steps = (f"{stands * BOX:.0f} 0v{BOX}", f"0 {stands * BOX:.0f}h{BOX}")[at == "y"]
+            lines += [f"M{steps}"] * scale.axis.get("showgrid", True)
+            named = "" if (value, text) in on_phone else ' class="desk"'
             said = _said(text, LONGEST if scale.names else None)
-            named = f' class="{only}"' if only else ""
-            made.append(f'<text {at}="{at_place}"{named}>{said}</text>')
-    title = _said(scale.axis["title"]["text"])
-    if at == "x":
-        return (f'<svg class="plot-x" y="100%">{"".join(made)}'
-                f'<text x="50%" dy="1.6em">{title}</text></svg>')  # fmt: skip
-    return f'<text class="plot-y">{title}</text><svg class="plot-ticks">{"".join(made)}</svg>'
+            texts.append(f'<text {at}="{_percent(stands)}"{named}>{said}</text>')
+    title, ticks = _said(scale.axis["title"]["text"]), "".join(texts)
+    within = f'<svg class="plot-x" y="100%">{ticks}<text x="50%" dy="1.6em">{title}</text></svg>'
+    if at == "y":
+        within = f'<text class="plot-y">{title}</text><svg class="plot-ticks">{ticks}</svg>'
+    return "".join(lines), within
 
 
 def _fitting(ticks: Sequence[tuple[Any, str]], at: str, room: int) -> Sequence[tuple[Any, str]]:
@@ -225,29 +233,12 @@ def _fitting(ticks: Sequence[tuple[Any, str]], at: str, room: int) -> Sequence[t
     return ticks[:: math.ceil(len(ticks) * each / room) or 1]
 
 
-def _grid(x: Scale, y: Scale) -> str:
-    """Return the frame, and the lines at the ticks of numeric axes."""
-    if False in (x.axis.get("visible"), y.axis.get("visible")):
-        return ""
-    lines = [f"M0 0h{BOX}v{BOX}H0z"]
-    for form, scale in ((f"M{{}} 0v{BOX}", x), (f"M0 {{}}h{BOX}", y)):
-        told = scale.ticks() if scale.axis.get("showgrid", True) else ()
-        places = (scale.place(value) for value, _ in told)
-        lines += [
-            form.format(round((at if scale is x else 1 - at) * BOX))
-            for at in places
-            if at is not None and 0 < at < 1
-        ]
-    frame, *others = lines
-    return f'<path class="plot-grid" d="{"".join(others)}"/><path class="plot-frame" d="{frame}"/>'
-
-
 def _box(within: str, view: str, more: str = "") -> str:
     return f'<svg viewBox="{view}" preserveAspectRatio="none"{more}>{within}</svg>'
 
 
-def _drawn(data: Sequence[Figure], x: Scale, y: Scale) -> tuple[str, list[str]]:
-    """Return what all traces are drawn with, and their texts: above is who has a `zorder`."""
+def _drawn(data: Sequence[Figure], shapes: Iterable[Figure], x: Scale, y: Scale) -> tuple[str, str]:
+    """Return what traces and marks are drawn with, and their texts: a `zorder` brings above."""
     bars = [part for part in data if part["type"] == "bar"]
     lines, texts = [], []
     before: list[Point | None] = []
@@ -268,7 +259,20 @@ def _drawn(data: Sequence[Figure], x: Scale, y: Scale) -> tuple[str, list[str]]:
             lines += _lines(part, places, before)
             texts += _texts(part, places)
         before = places
-    return "".join(lines), texts
+    for shape in shapes:
+        left, right, low, high = (
+            (scale.place(shape[end]) or 0.0) if shape[f"{end[0]}ref"] == end[0] else shape[end]
+            for end, scale in (("x0", x), ("x1", x), ("y0", y), ("y1", y))
+        )
+        around = [(left, low), (right, low), (right, high), (left, high), (left, low)]
+        corners = around if shape["type"] == "rect" else [(left, low), (right, high)]
+        lines.append(f'<path{pen(shape["line"])} d="{path(corners)}"/>')
+        if "label" in shape:
+            text = _said(shape["label"]["text"])
+            texts.append(
+                f'<text class="plot-label" x="100%" y="{_percent(1 - high)}">{text}</text>'
+            )
+    return "".join(lines), "".join(texts)
 
 
 def _lines(
@@ -326,13 +330,10 @@ def _cells(part: Figure, x: Scale, y: Scale) -> Iterator[str]:
     low, high = part["zmin"], part["zmax"]
     colours = CIVIDIS[::-1] if part["reversescale"] else CIVIDIS
     lines: dict[str, list[str]] = {}
+    a_unit, last = len(colours) / ((high - low) or 1), len(colours) - 1
     for name, cells in zip(part["y"], part["z"], strict=True):
         row = round((1 - (y.place(name) or 0)) * len(y.names) - 0.5)
-        shares = [None if cell is None else (cell - low) / ((high - low) or 1) for cell in cells]
-        levels = (
-            None if share is None else min(int(share * len(colours)), len(colours) - 1)
-            for share in shares
-        )
+        levels = (None if cell is None else min(int((cell - low) * a_unit), last) for cell in cells)
         column = 0
         for level, run in groupby(levels):
             across = len([*run])
@@ -346,25 +347,6 @@ def _cells(part: Figure, x: Scale, y: Scale) -> Iterator[str]:
     title = _said(part["colorbar"]["title"]["text"])
     said = f"{title}: {number_text(low)} {scale} {number_text(high)}"
     yield f'<text class="plot-scale" x="100%">{said}</text>'
-
-
-def _mark(shape: Figure, x: Scale, y: Scale) -> Iterator[str]:
-    """Yield the line or frame of a mark, and its text; the whole of an axis is from 0 to 1."""
-    left, right, one, other = (
-        (scale.place(shape[end]) or 0.0) if shape[f"{end[0]}ref"] == end[0] else shape[end]
-        for end, scale in (("x0", x), ("x1", x), ("y0", y), ("y1", y))
-    )
-    top = max(one, other)
-    if shape["type"] == "line":
-        name, placed = "line", {"x1": left, "y1": 1 - one, "x2": right, "y2": 1 - other}
-    else:
-        size = {"width": right - left, "height": abs(other - one)}
-        name, placed = 'rect fill="none"', {"x": left, "y": 1 - top} | size
-    said = "".join(f' {key}="{_percent(value)}"' for key, value in placed.items())
-    yield f"<{name}{said}{pen(shape['line'])}/>"
-    if "label" in shape:
-        text = _said(shape["label"]["text"])
-        yield f'<text class="plot-label" x="100%" y="{_percent(1 - top)}">{text}</text>'
 
 
 def _circle(data: Sequence[Figure]) -> str:

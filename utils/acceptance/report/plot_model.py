@@ -309,12 +309,11 @@ def _exact_text(value: Any) -> str:
     return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
-def html(plot: Plot, page: str, picture: str = "", swatches: Sequence[str] = ()) -> Markup:
+def html(plot: Plot, page: str, picture: str = "", legend: Sequence[str] = ()) -> Markup:
     """Return the figure of a plot for a page: title, summary, picture, table and downloads.
 
-    Without a `picture` it says that the plot is drawn when one scrolls to it; the `swatches` are
-    for the legend beside a picture. The table of a plot `on_demand` comes with what the browser
-    draws.
+    Without a `picture` it says that the plot is drawn when one scrolls to it; of the `legend` of a
+    picture each trace has one. The table of a plot `on_demand` comes with what the browser draws.
     """
     every, name = numbers(plot), posixpath.splitext(posixpath.basename(page))[0]
     return _filled(
@@ -322,7 +321,7 @@ def html(plot: Plot, page: str, picture: str = "", swatches: Sequence[str] = ())
         plot=plot,
         title=title(plot),
         picture=picture,
-        legend=[*zip(map(Markup, swatches), plot.traces, strict=bool(swatches))],
+        legend=[*zip(legend, plot.traces, strict=bool(legend))],
         numbers=plural(len(every), "number"),
         drawn=any(one.y is not None or one.low is not None for _, one in every),
         off_axis=_off_axis(plot),

@@ -131,7 +131,7 @@ def html(page: Page, navigation: Sequence[Page] = (), made: str = "") -> str:
 
     def plot(id: str) -> Markup:
         drawn = figures.figure(named[id]) if id in pictured else None
-        shown = (pictures.picture(drawn), drawn["swatches"]) if drawn else ()
+        shown = (pictures.picture(drawn), pictures.legend(drawn)) if drawn else ()
         return plot_model.html(named[id], page.path, *shown)
 
     given = {

@@ -89,6 +89,16 @@
   const HELP = "Arrow keys: left and right along a trace, up and down to the others, Home and End; "
     + "Enter follows the number, Escape leaves it.";
   const STEP = 10;
+  const SPACE = "http://www.w3.org/2000/svg";
+  const DASHES = {solid: "", dot: "2 3", dash: "7 3", dashdot: "7 3 2 3", longdash: "12 4"};
+  const PATHS = {
+    circle: "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0Z", square: "M-4,-4H4V4H-4Z", diamond: "M0,-5L5,0L0,5L-5,0Z",
+    "triangle-up": "M0,-5L5,4H-5Z", cross: "M-1.5,-5H1.5V-1.5H5V1.5H1.5V5H-1.5V1.5H-5V-1.5H-1.5Z",
+    x: "M-4,-5L0,-1.5L4,-5L5,-4L1.5,0L5,4L4,5L0,1.5L-4,5L-5,4L-1.5,0L-5,-4Z", "triangle-down": "M0,5L5,-4H-5Z",
+    pentagon: "M0,-5L5,-1.5L3,4.5H-3L-5,-1.5Z", star: "M0,-6L1.5,-2H6L2.5,1L4,5L0,2.5L-4,5L-2.5,1L-6,-2H-1.5Z",
+    hexagon: "M-2.5,-4.5H2.5L5,0L2.5,4.5H-2.5L-5,0Z",
+  };
+
   // Texts are escaped for plotly: as a person reads them they are so again.
   const plain = text => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
   const isMatrix = trace => trace.type === "heatmap";
@@ -100,11 +110,35 @@
   const mains = data => data.map((_, at) => at).filter(at => data[at].text)
     .sort((one, other) => data[one].legendgroup - data[other].legendgroup);
 
+  const made = (name, values) => {
+    const part = document.createElementNS(SPACE, name);
+    for (const [key, value] of Object.entries(values)) part.setAttribute(key, value);
+    return part;
+  };
+
+  const swatch = (trace, filled) => {
+    const svg = made("svg", {viewBox: "0 0 36 14", width: 36, height: 14, "aria-hidden": "true", focusable: "false"});
+    const {line, marker} = trace;
+    if (trace.type === "bar") {
+      svg.append(made("rect", {x: 6, y: 1, width: 24, height: 12, fill: marker.color, stroke: marker.line.color}));
+      return svg;
+    }
+    if (filled) svg.append(made("rect", {x: 0, y: 1, width: 36, height: 12, fill: line.color, "fill-opacity": 0.25}));
+    if (trace.mode.includes("lines")) {
+      svg.append(made("line", {x1: 0, x2: 36, y1: 7, y2: 7, stroke: line.color, "stroke-width": 2.25, "stroke-dasharray": DASHES[line.dash]}));
+    }
+    if (marker && trace.mode.includes("markers")) {
+      svg.append(made("path", {d: PATHS[marker.symbol.replace("-open", "")], transform: "translate(18 7)", stroke: marker.color,
+        "stroke-width": 1.5, fill: marker.symbol.endsWith("-open") ? "none" : marker.color}));
+    }
+    return svg;
+  };
+
   const legend = state => {
-    const {figure, area, made, hidden} = state;
+    const {figure, area, hidden} = state;
     const {data} = area;
-    if (data.some(isMatrix)) return;
     const groups = mains(data).map(at => data[at].legendgroup);
+    if (data.some(isMatrix)) return;
     const buttons = groups.map((group, number) => {
       const trace = data[mains(data)[number]];
       const button = document.createElement("button");
@@ -112,8 +146,7 @@
       button.title = "Click: hide or show. Shift and click, or double click: this one alone.";
       const name = document.createElement("span");
       name.textContent = plain(trace.name);
-      button.innerHTML = made.swatches[group];
-      button.append(name);
+      button.append(swatch(trace, data.some(part => part.legendgroup === group && part.fill === "tonexty")), name);
       return button;
     });
     const apply = () => {
@@ -244,6 +277,7 @@
       modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
       toImageButtonOptions: {format: "svg", filename: made.id + (made.simulated ? "-simulated" : "")},
     });
+    legend(state);
   };
 
   const resized = state => {
@@ -261,7 +295,6 @@
     const state = {figure, area, made, hidden, at: null};
     await paint(state);
     states.set(figure, state);
-    legend(state);
     follow(state);
     let width = area.clientWidth;
     new ResizeObserver(() => {
