@@ -1,5 +1,7 @@
 """Plots made for tests: of each form one, with hostile names, gaps and simulated numbers."""
 
+import re
+
 from acceptance.report.pages.pairs import LAYOUT, heat_map
 from acceptance.report.plot_model import Axis, Mark, Plot, Sample, Trace
 
@@ -7,6 +9,19 @@ SIZES = (0.0, 1.0, 4.0, 1024.0, 65536.0, 1048576.0)
 HOSTILE = '</script><img src=x onerror="document.title=1"> %{x} & \u2028 \'=1+1'
 MESSAGE = Axis("Message size", "B", "log")
 LATENCY = Axis("Latency", "us", "log")
+
+
+def points(path):
+    """Return the points of the path of a picture, all of its lines after each other."""
+    found = []
+    for begin, steps in re.findall(r"M([-\d ]+)l([-\d ]+)", path):
+        x, y = map(int, begin.split())
+        found.append((x, y))
+        numbers = [int(number) for number in re.findall(r"-?\d+", steps)]
+        for across, down in zip(numbers[::2], numbers[1::2], strict=True):
+            x, y = x + across, y + down
+            found.append((x, y))
+    return found
 
 
 def curve(name, factor=1.0, note="", linked=False, **fields):

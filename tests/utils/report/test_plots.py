@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from acceptance.report import figures, plot_model, site, write
 from acceptance.report.plot_model import Page
-from tests.browser import PHONE, Watched, axe, browser, new_page, open_page, overflow
+from tests.browser import DESK, PHONE, Watched, axe, browser, new_page, open_page, overflow
 from tests.made import Case, Database
 from tests.report_data import source, workspace
 from tests.utils.report import plots
@@ -58,6 +58,24 @@ def shown(page, plot):
     return figure
 
 
+#: What a figure shows, as far as it can be seen: its picture, or what plotly.js drew.
+SEEN_OF = """figure => [...figure.querySelectorAll(".plot-picture, .svg-container")]
+    .filter(part => part.checkVisibility({visibilityProperty: true}))
+    .map(part => part.classList.contains("plot-picture") ? "picture" : "drawn")"""
+#: Notes in each frame what all figures show.
+WATCH = f"const seenOf = {SEEN_OF};" + """
+    window.seen = [];
+    const look = () => {
+        for (const figure of document.querySelectorAll("figure.plot")) {
+            const now = figure.id + " " + seenOf(figure).join("+");
+            if (!window.seen.includes(now)) window.seen.push(now);
+        }
+        requestAnimationFrame(look);
+    };
+    addEventListener("DOMContentLoaded", look);
+"""  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def page(browser, folder):
     """Return the page of all plots, opened once: the library takes seconds to load."""
@@ -70,13 +88,34 @@ def page(browser, folder):
     assert not wrong, "\n".join(wrong)
 
 
-def test_each_plot_is_drawn_before_anybody_scrolls_to_it(page):
+def test_each_plot_has_one_picture_at_any_time(browser, folder):
+    own = new_page(browser, reduced_motion="reduce")
+    own.add_init_script(WATCH)
+    own.goto((folder / PAGE).as_uri())
+    places = {plot.id: own.locator(f"#{plot.id} .plot-table").bounding_box() for plot in MADE}
     for plot in MADE:
-        page.wait_for_selector(f'#{plot.id}[data-state="drawn"]')
-        assert page.locator(f"#{plot.id} .plot-area svg.main-svg").count()
-    assert page.evaluate("scrollY") == 0
-    curves = page.locator("#latency .plot-area .scatterlayer .trace")
+        shown(own, plot.id)
+        assert own.locator(f"#{plot.id} .plot-area svg.main-svg").count()
+    curves = own.locator("#latency .plot-area .scatterlayer .trace")
     expect(curves).to_have_count(len(plots.curves().traces) + 2)
+    own.evaluate("scrollTo(0, 0)")
+    own.evaluate("() => new Promise(requestAnimationFrame)")
+    seen = own.evaluate("seen")
+    assert {*seen} == {f"{plot.id} {what}" for plot in MADE for what in ("picture", "drawn")}
+    # Nothing moved when plotly.js drew over the pictures.
+    assert places == {
+        plot.id: own.locator(f"#{plot.id} .plot-table").bounding_box() for plot in MADE
+    }
+    own.context.close()
+
+
+def test_a_picture_is_what_is_printed(page):
+    shown(page, "latency")
+    page.emulate_media(media="print")
+    figure = page.locator("#latency").element_handle()
+    assert figure.evaluate(SEEN_OF) == ["picture"]
+    page.emulate_media(media="screen")
+    assert figure.evaluate(SEEN_OF) == ["drawn"]
 
 
 def test_the_keyboard_goes_over_all_numbers_and_says_them(page):
@@ -172,16 +211,30 @@ def test_data_that_cannot_be_read_is_told_in_place_of_the_plot(page, folder):
     page.locator("#latency").scroll_into_view_if_needed()
     page.wait_for_selector('#latency[data-state="failed"]')
     assert "cannot be drawn" in page.locator("#latency .plot-area").inner_text()
+    assert page.locator("#latency").element_handle().evaluate(SEEN_OF) == ["picture"]
     assert page.locator("#latency table").count() == 1
     data.write_text(good)
 
 
-def test_without_scripts_summary_and_table_are_there(browser, folder):
-    bare = new_page(browser, java_script_enabled=False)
+@pytest.mark.parametrize("width", [DESK, PHONE], ids=["desk", "phone"])
+def test_without_scripts_summary_picture_and_table_are_there(browser, folder, width):
+    bare = new_page(browser, java_script_enabled=False, viewport=width)
     bare.goto((folder / PAGE).as_uri())
     assert "Time of a message." in bare.locator("#latency").inner_text()
-    assert "drawn by JavaScript" in bare.locator("#latency .plot-area").inner_text()
     assert bare.locator("#latency table tr").count() > 20
+    for plot in MADE:
+        picture = bare.locator(f"#{plot.id} svg.plot-picture")
+        assert picture.is_visible()
+        box, card = picture.bounding_box(), bare.locator(f"#{plot.id}").bounding_box()
+        for text in picture.locator("text").all():
+            if text.is_visible():
+                of = text.bounding_box()
+                assert card["x"] <= of["x"] <= of["x"] + of["width"] <= card["x"] + card["width"]
+                assert box["y"] - 4 <= of["y"] <= box["y"] + box["height"]
+    assert overflow(bare) <= 0
+    said = bare.locator("#latency .plot-legend > span").all_inner_texts()
+    assert said[0] == "inter-node (simulated)"
+    assert len(said) == len(MADE[0].traces)
     bare.context.close()
 
 

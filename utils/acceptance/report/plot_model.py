@@ -4,7 +4,8 @@ A `Plot` is all that a page says of a picture. It is written as a figure for the
 (`report/figures.py`), as a table, as CSV and as JSON, which all are made of its `numbers`, so that
 the four always show the same.
 
-The browser's part is `static/plots.js`, which asks for the figure when a plot comes into view.
+In the page stands its picture (`report/pictures.py`). The browser's part is `static/plots.js`,
+which asks for the figure when a plot comes near the window.
 
 It draws with plotly.js 4.1, chosen by trying it and BokehJS 3.9, the other library whose script
 comes in a wheel, in Chromium under the policy of the pages. plotly.js: 4.8 MB, no error of the
@@ -308,16 +309,19 @@ def _exact_text(value: Any) -> str:
     return f"{value:.8g}" if isinstance(value, float) else str(value)
 
 
-def html(plot: Plot, page: str) -> Markup:
-    """Return the figure of a plot for a page: title, summary, place to draw, table and downloads.
+def html(plot: Plot, page: str, picture: str = "", legend: Sequence[str] = ()) -> Markup:
+    """Return the figure of a plot for a page: title, summary, picture, table and downloads.
 
-    The table of a plot `on_demand` comes with what the browser draws.
+    Without a `picture` it says that the plot is drawn when one scrolls to it; of the `legend` of a
+    picture each trace has one. The table of a plot `on_demand` comes with what the browser draws.
     """
     every, name = numbers(plot), posixpath.splitext(posixpath.basename(page))[0]
     return _filled(
         "plot.html.j2",
         plot=plot,
         title=title(plot),
+        picture=picture,
+        legend=[*zip(legend, plot.traces, strict=bool(legend))],
         numbers=plural(len(every), "number"),
         drawn=any(one.y is not None or one.low is not None for _, one in every),
         off_axis=_off_axis(plot),

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
+from markupsafe import Markup
+
 from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.groups import grouped
-from acceptance.report import addresses, figures, plot_model, runs
+from acceptance.report import addresses, figures, pictures, plot_model, runs
 from acceptance.report.pages import (
     compare,
     curves,
@@ -28,6 +30,8 @@ from acceptance.report.pages import (
 from acceptance.report.plot_model import Page, time_text
 from acceptance.report.source import Source
 
+#: Plots of a page whose picture stands in it: of more the page would be slow to load.
+PICTURES = 50
 #: What makes the pages, in the order of the navigation.
 MODULES = (
     sessions, history, curves, pairs, fabric, npb, hpcc, compare, protocol, references,
@@ -123,6 +127,13 @@ def html(page: Page, navigation: Sequence[Page] = (), made: str = "") -> str:
     `day`, `seconds`.
     """
     named = {each.id: each for each in page.plots}
+    pictured = {each.id for each in page.plots[:PICTURES]}
+
+    def plot(id: str) -> Markup:
+        drawn = figures.figure(named[id]) if id in pictured else None
+        shown = (pictures.picture(drawn), pictures.legend(drawn)) if drawn else ()
+        return plot_model.html(named[id], page.path, *shown)
+
     given = {
         "page": page,
         "policy": POLICY,
@@ -133,7 +144,7 @@ def html(page: Page, navigation: Sequence[Page] = (), made: str = "") -> str:
         "simulated_page": page.simulated or any(each.simulated for each in page.plots),
         "runs": runs,
         "href": lambda address: addresses.relative(address, page.path),
-        "plot": lambda id: plot_model.html(named[id], page.path),
+        "plot": plot,
     }
     template = plot_model.environment().get_template(page.template)
     return template.render(given | dict(page.context))

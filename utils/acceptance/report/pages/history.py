@@ -20,7 +20,7 @@ from acceptance.core.kinds import HISTORY
 from acceptance.core.words import is_simulated
 from acceptance.regressions import Change, OpenIncident
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
-from acceptance.report import addresses, plot_model
+from acceptance.report import addresses, pictures, plot_model
 from acceptance.report.figures import figure
 from acceptance.report.plot_model import Axis, Page, Plot, Trace, finite
 from acceptance.report.source import Source
@@ -33,7 +33,7 @@ MOST = 2_500
 CHANGED = 200
 #: Newest samples of a row's curve, its width and height, and the range of values (of the middle
 #: one) that it has at least: noise is not to look like a change.
-CURVE, WIDTH, HEIGHT, FLAT = 60, 120, 20, 0.1
+CURVE, WIDTH, HEIGHT, FLAT = 60, 600, 100, 0.1
 #: The form of a plot, which the page's script fills in: a series and its levels.
 _FORM = Plot(
     "plot", "", "", Axis("time", scale="date"), Axis("", free=True),
@@ -77,16 +77,14 @@ class Known:
 
     @property
     def curve(self) -> str:
-        """Return the points of its newest samples as a small curve."""
+        """Return the path of its newest samples as a small curve."""
         values = self.series.values[-CURVE:]
         low, high = min(values), max(values)
         spare = max(0.0, FLAT * abs(median(values)) - (high - low)) / 2
-        scale = HEIGHT / (high - low + 2 * spare or 1.0)
-        step = WIDTH / (len(values) + 1)
-        return " ".join(
-            f"{step * (at + 1):.0f},{HEIGHT - (value - low + spare) * scale:.1f}"
-            for at, value in enumerate(values)
-        )
+        of = high - low + 2 * spare or 1.0
+        step = 1 / (len(values) + 1)
+        points = ((step * (at + 1), (one - low + spare) / of) for at, one in enumerate(values))
+        return pictures.path(points, WIDTH, HEIGHT)
 
 
 def anchor(series: Series) -> str:

@@ -179,7 +179,7 @@
     const figure = made("figure", {class: "plot", id, "data-top": top, tabindex: "-1", role: "group",
       "aria-labelledby": `${id}-title`, "aria-describedby": `${id}-summary`},
       made("h4", {class: "plot-title", id: `${id}-title`}, plot.title), made("p", {class: "plot-summary", id: `${id}-summary`}, plot.summary),
-      made("div", {class: "plot-legend", role: "group", "aria-label": `Traces of ${plot.title}`}), made("div", {class: "plot-area"}),
+      made("div", {class: "plot-legend", role: "group", "aria-label": `Traces of ${plot.title}`}), made("div", {class: "plot-area"}, made("p", {class: "plot-picture"}, "The plot is being drawn.")),
       made("p", {class: "plot-readout", role: "status"}), caption, details,
       made("p", {class: "plot-files history-files"}, `${plot.title}: `, button("CSV", () => save(`${name}.csv`, "text/csv", csv(series, list, simulated))),
         " ", button("JSON", () => save(`${name}.json`, "application/json", json()))));

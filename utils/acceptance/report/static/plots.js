@@ -1,5 +1,6 @@
-// The figures of the report: loads the data of each, draws it with plotly.js in the colours of the
-// theme, and follows size, theme and printing. `report/figures.py` makes them. What people do with a
+// The figures of the report: where one comes near the window it loads its data, draws it with plotly.js
+// over its picture, in the colours of the theme, and follows size, theme and printing.
+// `report/figures.py` makes figures, `report/pictures.py` their pictures. What people do with a
 // figure: the legend as buttons (a click hides a trace, a double click or Shift and a click shows it
 // alone), and the keyboard, which goes from number to number and says each.
 "use strict";
@@ -7,8 +8,6 @@
   const here = document.currentScript.src.replace(/[^/]*$/, "");
   // A figure that is narrower than this (px) is drawn as for a phone.
   const NARROW = 560;
-  // Figures that are drawn before they come into view, once those in view are.
-  const AHEAD = 30;
   const states = new Map();
   const loading = new Map();
   let handed = null;
@@ -292,7 +291,6 @@
     // A page that makes figures of its own gives them their data.
     const [made] = await Promise.all([figure.acceptanceData || source(figure), library()]);
     if (!made || made.id !== figure.id) throw new Error(`${figure.dataset.source} has no plot ${figure.id}`);
-    area.replaceChildren();
     const hidden = new Set(made.data.filter(trace => trace.visible === false).map(trace => trace.legendgroup));
     const state = {figure, area, made, hidden, at: null};
     await paint(state);
@@ -302,6 +300,7 @@
     new ResizeObserver(() => {
       if (area.clientWidth !== width) { width = area.clientWidth; resized(state); }
     }).observe(area);
+    // The style shows what is drawn, and hides the picture, by this.
     figure.dataset.state = "drawn";
   };
 
@@ -328,7 +327,9 @@
         const text = document.createElement("p");
         text.className = "plot-failed";
         text.textContent = `This plot cannot be drawn (${error.message}). The table below has its numbers.`;
-        figure.querySelector(".plot-area").replaceChildren(text);
+        // A picture stays; what plotly.js began goes, and so do words that promise more.
+        for (const part of figure.querySelectorAll(".plot-container, p.plot-picture")) part.remove();
+        figure.querySelector(".plot-area").append(text);
       }));
     }
     return begun.get(figure);
@@ -340,21 +341,17 @@
       for (const entry of entries) if (entry.isIntersecting) { seen.unobserve(entry.target); show(entry.target); }
     }, {rootMargin: "200px"});
     for (const figure of figures) seen.observe(figure);
-    const idle = window.requestIdleCallback || setTimeout;
-    // Who scrolls finds no empty places: the others are drawn while nothing else happens.
-    const ahead = ([figure, ...others]) => figure && idle(async () => {
-      if (figure.checkVisibility()) await show(figure);
-      ahead(others);
-    });
     for (const details of document.querySelectorAll("details[data-wanted=table]")) {
       details.addEventListener("toggle", () => tabulate(details));
     }
-    // What was not in view yet is drawn for paper, too: if not on this one, then on the next.
-    addEventListener("beforeprint", () => { for (const figure of figures) if (figure.checkVisibility()) show(figure); });
+    // What has no picture is drawn for paper, too: if not on this one, then on the next.
+    addEventListener("beforeprint", () => {
+      for (const figure of figures) if (figure.querySelector("p.plot-picture") && figure.checkVisibility()) show(figure);
+    });
     const repaint = () => { for (const state of states.values()) paint(state); };
     for (const media of ["(prefers-color-scheme: dark)", "print"]) matchMedia(media).addEventListener("change", repaint);
-    // The library takes longer than all else: it is loaded while the page is read.
-    (figures.length ? call => call() : idle)(() => library().then(() => ahead([...figures].slice(0, AHEAD)), () => {}));
+    // The library takes longer than all else: it is loaded while the page is read, once that is painted.
+    (window.requestIdleCallback || setTimeout)(() => library().catch(() => {}));
   };
 
   // For pages that make figures of their own: `show` one that was added.
