@@ -230,6 +230,7 @@ def only_case(site):
 #: longest come first.
 GROUPS = {
     "tests/checks/test_build.py": "spack",
+    "tests/checks/test_every_program.py": "spack",
     "tests/cluster/test_osu.py": "spack",
     "tests/cluster/": "cluster",
     "tests/cluster/test_signed.py": "",
