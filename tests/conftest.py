@@ -230,6 +230,7 @@ def only_case(site):
 #: longest come first.
 GROUPS = {
     "tests/checks/test_build.py": "spack",
+    "tests/checks/test_every_program.py": "spack",
     "tests/cluster/test_osu.py": "spack",
     "tests/cluster/": "cluster",
     "tests/cluster/test_signed.py": "",
@@ -299,7 +300,7 @@ def _note_start(event, arguments):
     if event == "subprocess.Popen":
         command = [os.fsdecode(word) for word in arguments[1]]
         environment = os.environ if arguments[3] is None else arguments[3]
-        name = Path(command[0]).name
+        name = next(Path(word).name for word in command if word != "nohup")
         if name in ("acceptance", "reframe", *_ELSEWHERE):
             _looked[0] |= not _has_own_system(environment, command)
         elif name not in _EVERYWHERE:
