@@ -9,6 +9,7 @@ import pytest
 from acceptance.core.errors import ParseError
 from acceptance.suites import hpcc_output, imb, npb, osu, patterns
 from tests.conftest import DATA
+from tests.imb_runs import runs
 from tests.rows import like
 
 
@@ -26,10 +27,13 @@ class Sample:
     real: tuple[str, str]
     whole: tuple[str, str]
     free: frozenset[str] = frozenset()
+    #: Which of several outputs in the file.
+    part: str = ""
 
     @property
     def text(self):
-        return (DATA / self.path).read_text()
+        text = (DATA / self.path).read_text()
+        return dict(runs(text))[self.part] if self.part else text
 
 
 SAMPLES = {
@@ -40,6 +44,25 @@ SAMPLES = {
     "imb rate": Sample(
         "imb/IMB-MPI1_Uniband.impi.txt", imb.parse, "Uniband",
         (r" +1024 ", "818.31"), (r" +1024 ", "799129"),
+    ),
+    "imb overlap": Sample(
+        "imb/IMB-NBC_Ibcast.openmpi.txt", imb.parse, "Ibcast", (r" +1 ", "0.80"), (r" +1 ", "20"),
+    ),
+    "imb messages": Sample(
+        "imb/IMB-P2P_PingPong.openmpi.txt", imb.parse, "PingPong",
+        (r" +1024 ", "0.23"), (r" +1024 ", "4258037"),
+    ),
+    "imb modes": Sample(
+        "imb/IMB-RMA.mpich.txt", imb.parse, "Bidir_get", (r" +64 ", "0.42"), (r" +64 ", "20"),
+        part="Bidir_get",
+    ),
+    "imb threads": Sample(
+        "imb/IMB-MT.mpich.txt", imb.parse, "UniBandMT", (r" +64 ", "879.65"), (r" +64 ", "20"),
+        part="UniBandMT",
+    ),
+    "imb files": Sample(
+        "imb/IMB-IO.openmpi.txt", imb.parse, "P_Read_Expl", (r" +64 ", "0.78"), (r" +64 ", "3"),
+        part="P_Read_Expl",
     ),
     "osu": Sample(
         "osu/osu_latency.openmpi.txt", osu.parse, "latency",

@@ -1,11 +1,14 @@
 """`suites/imb.py` on recorded outputs of IMB, whole and mutilated."""
 
+import math
 import re
 
 import pytest
 
 from acceptance.core.errors import ParseError
 from acceptance.suites import imb
+from tests.conftest import DATA
+from tests.imb_runs import runs
 from tests.rows import like
 
 PINGPONG = "IMB-MPI1_PingPong.impi.txt"
@@ -186,13 +189,17 @@ def test_only_table_returns_the_table_that_was_asked_for(read):
         (PINGPONG, "Sendrecv", 2, 31, "the output is that of PingPong, which was not asked for"),
         (SENDRECV, "PingPong", 2, 61, "the output is that of Sendrecv, which was not asked for"),
         (PINGPONG, "PingPong", 4, 31, "ran with 2 processes instead of 4"),
-        (WINDOW, "Unidir_Put", 2, 0, "2 tables instead of one"),
+        (WINDOW, "ext.Unidir_Put", 4, 31, "ran with 2 processes instead of 4"),
+        (WINDOW, "ext.Window", 2, 31, "the output is that of Unidir_Put, which was not asked for"),
+        (RMA, "ext.Accumulate", 2, 0, "the output is that of IMB-RMA, not of IMB-EXT"),
+        (IBCAST, "Bcast", 2, 0, "the output is that of IMB-NBC, not of IMB-MPI1"),
     ],
 )
 def test_only_table_refuses_another_run(read, name, benchmark, processes, number, words):
     output = imb.parse(read(name), "run.out")
     with pytest.raises(ParseError) as caught:
         output.only_table(benchmark, processes)
+    benchmark = benchmark.rpartition(".")[2]
     assert (caught.value.benchmark, caught.value.number) == (benchmark, number)
     place = f"run.out:{number}: " if number else "run.out: "
     assert str(caught.value).startswith(f"{place}{benchmark}: ")
@@ -621,3 +628,143 @@ def test_a_bandwidth_below_the_printed_digits_is_computed(read):
     table = imb.parse(text.replace(line, slow), "x").tables[1]
     assert table.rows[2].values["bandwidth"] == pytest.approx(2 * 2 / 1162.11)
     assert table.rows[0].values["bandwidth"] == 0, "an empty message has none"
+
+
+#: Recorded outputs of all benchmarks of a component: its file, and how its last part is called.
+COMPONENTS = sorted(path.name for path in (DATA / "imb").glob("IMB-[A-Z0-9]*.*.txt"))
+COMPONENTS = [name for name in COMPONENTS if "_" not in name]
+
+
+def benchmarks_of(family):
+    return {key: row for key, row in imb.BENCHMARKS.items() if row.family == family}
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_each_benchmark_of_a_component_is_read_as_its_case_reads_it(read, name):
+    """Two processes, 64 and 128 bytes: all of its metrics are there, and above zero."""
+    family = name.partition(".")[0].removeprefix("IMB-").lower()
+    found = dict(runs(read(name)))
+    known = {row.name: key for key, row in benchmarks_of(family).items() if row.runs_with(2)}
+    assert found.keys() == known.keys()
+    for benchmark, text in found.items():
+        row = imb.BENCHMARKS[known[benchmark]]
+        table = imb.parse(text, name).only_table(known[benchmark], 2)
+        assert table.processes == (1 if row.alone else 2)
+        sizes = imb.message_sizes(known[benchmark], 2, 6, 7) if row.sized else [None]
+        assert [each.size for each in table.rows] == sizes
+        for column in row.columns:
+            values = [
+                each.values[column.name]
+                for each in table.rows
+                if imb.counts_size(known[benchmark], column, each.size)
+            ]
+            least = 0 if column == imb.OVERLAP else math.ulp(0)
+            assert values, (benchmark, column)
+            assert min(values) >= least, (benchmark, column)
+
+
+def test_all_mpis_were_recorded():
+    recorded = {(name.split(".")[0], name.split(".")[1]) for name in COMPONENTS}
+    assert {mpi for _, mpi in recorded} == {"impi", "mpich", "openmpi"}
+    programs = {row.program for row in imb.BENCHMARKS.values()}
+    assert {program for program, _ in recorded} == programs
+    # Open MPI 4.1 knows no persistent collectives.
+    assert programs - {program for program, mpi in recorded if mpi == "openmpi"} == {"IMB-MPI4"}
+
+
+def joined(read):
+    return imb.parse(read(WINDOW)).only_table("ext.Unidir_Put", 2)
+
+
+def test_the_tables_of_both_modes_are_joined(read):
+    table = joined(read)
+    assert table.columns == (
+        *LATENCY, "aggregate_repetitions", "aggregate_t", "aggregate_bandwidth",
+    )  # fmt: skip
+    last = table.rows[-1]
+    assert (last.size, last.values["t"], last.values["aggregate_t"]) == (1024, 1.52, 1.53)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "MODE: NON-AGGREGATE",
+            "MODE: AGGREGATE",
+            "tables of the modes ['AGGREGATE', 'AGGREGATE']",
+        ),
+        ("#    MODE: AGGREGATE \n", "", "tables of the modes ['NON-AGGREGATE'] instead of"),
+        ("         1024           20         1.52       673.35\n", "", "have other message sizes"),
+    ],
+    ids=["twice", "not told", "row lost"],
+)
+def test_tables_of_other_modes_are_refused(read, old, new, words):
+    text = read(WINDOW)
+    assert old in text
+    with pytest.raises(ParseError, match=re.escape(words)):
+        imb.parse(text.replace(old, new)).only_table("ext.Unidir_Put", 2)
+
+
+def test_a_second_mode_of_one_table_is_refused(read):
+    text = read(RMA).replace("#    MODE: AGGREGATE \n", "#    MODE: AGGREGATE \n" * 2)
+    with pytest.raises(ParseError, match="a second mode of one table"):
+        imb.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        (IBCAST, "ing Ibcast ", "ing Ibcost ", "a benchmark of IMB-NBC that is not known"),
+        (PINGPONG, "MPI-1 part", "MPI-7 part", "a component of IMB that is not known: MPI-7"),
+        (IBCAST, "       62.65", "        0.00", "the overlap 0.00 % is not that of its line"),
+        (IBCAST, "        0.80", "        0.70", "the overlap 62.65 % is not that of its line"),
+        ("IMB-MT.impi.txt", "# Benchmarking PingPongMT", "# Benchmarking PingPong",
+         "of IMB-MT that is not known"),
+    ],
+)  # fmt: skip
+def test_what_no_component_prints_is_refused(read, name, old, new, words):
+    text = read(name)
+    assert old in text
+    with pytest.raises(ParseError, match=words):
+        imb.parse(text.replace(old, new, 1))
+
+
+THREADS, HALO = "IMB-MT_threads.openmpi.txt", "IMB-HALO.openmpi.txt"
+
+
+def test_the_threads_of_a_process_are_read(read):
+    assert imb.parse(read(THREADS)).threads == 2
+    assert imb.parse(read("IMB-MT.openmpi.txt")).threads == 1
+    assert imb.parse(read(HALO)).threads == 1
+
+
+@pytest.mark.parametrize("column", [2, 3, 4])
+@pytest.mark.parametrize("factor", [0.3, 3.0])
+def test_messages_of_threads_agree_with_their_time_and_bytes(read, column, factor):
+    text = dict(runs(read("IMB-MT.openmpi.txt")))["UniBandMT"]
+    assert imb.parse(text).only_table("mt.UniBandMT", 2)
+    row = row_of(text, "64")
+    fields = row.split()
+    changed = float(fields[column]) * factor
+    fields[column] = f"{changed:.2f}" if column < 4 else f"{changed:.0f}"
+    refused(
+        text.replace(row, like(row, " ".join(fields))), "UniBandMT", like(row, " ".join(fields))
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (r"64\(x4\)", "64(x2)", "the bandwidth [0-9.]+ is not that of its line, 128 bytes in"),
+        (r"\(usec\) \S+", "(usec) nan(Mb/s)", "no line as IMB-HALO prints them|is no number"),
+        (r"64\(x4\)", "64(x4)(x4)", "no line as IMB-HALO prints them"),
+        (r"\n128.*\n", "\n64(x4)(bytes) 1(usec) 256(Mb/s)\n", "message sizes do not grow"),
+        (r"\n128.*\n", "\n128(x4)(bytes) 1.0(usec) 512(Mb/s)\n", "'1.0' is no number"),
+        (r"\n\Z", "", "in the middle of a line"),
+    ],
+)
+def test_a_line_that_no_grid_prints_is_refused(read, old, new, words):
+    text = read(HALO)
+    assert re.search(old, text)
+    with pytest.raises(ParseError, match=words):
+        imb.parse(re.sub(old, new, text, count=1))
