@@ -117,7 +117,7 @@ def test_each_component_gives_its_metrics(site, recorded, benchmark):
     assert all(value > 0 for value in found.values())
     assert not [*files.iterdir()], "the files of a run are removed"
     assert case.provenance.get("suite") == (None if component == "HALO" else "IMB 2021.11")
-    script = next((site.var / "stage").rglob("rfm_job.sh")).read_text()
+    script = next((site.var / "output").rglob("rfm_job.sh")).read_text()
     assert (f"mktemp -d {files}/imb.XXXXXX" in script) == (component == "IO")
 
 
@@ -333,6 +333,8 @@ def test_every_benchmark_runs_for_real_and_gives_the_metrics_of_its_suite(site):
         "ImbMpi1.msglog=0:6",
         "-S",
         "ImbMpi1.repetitions=5",
+        "-S",
+        "mode=nightly",
     )
     status, verdict = site.gate()
     assert (run.status, status) == (0, 0), run.output
@@ -429,9 +431,11 @@ def test_a_mode_takes_what_its_rows_say_and_tells_once_how_many_it_leaves_out(si
     rows = imb.BENCHMARKS
     for program in {row.program for row in rows.values()}:
         site.replay(recorded(PINGPONG), program=program)
-    # Two cores, and neither a folder nor a grid.
+    # Four cores, and neither a folder nor a grid.
     here = {
-        key for key, row in rows.items() if row.runs_with(2) and row.family not in ("io", "halo")
+        key
+        for key, row in rows.items()
+        if (row.runs_with(2) or row.runs_with(4)) and row.family not in ("io", "halo")
     }
     for mode in MODES:
         taken = {name for name, row in rows.items() if row.is_in(mode)}
