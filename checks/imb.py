@@ -18,7 +18,7 @@ from acceptance.machine import (
     program_of,
     source_of,
 )
-from acceptance.suites import SUITES, imb
+from acceptance.suites import SUITES, imb, imb_output
 from acceptance.suites.records import BUFFERS
 
 from .build import ImbBuild
@@ -214,7 +214,7 @@ class ImbMpi1(PlacedCheck):
     def measure(self):
         """Return metric -> (value, unit) from the table of the output."""
         source = self.stdout.evaluate()
-        output = imb.parse(self.output(), source)
+        output = imb_output.parse(self.output(), source)
         table = output.only_table(self.benchmark, self.np)
         if output.threads != self.threads:
             raise ValueError(

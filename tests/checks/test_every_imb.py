@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 
-from acceptance.suites import imb
+from acceptance.suites import imb, imb_output
 from tests.conftest import MIRROR, needs_wheels
 from tests.imb_runs import runs
 from tests.needs import requires
@@ -81,7 +81,7 @@ def read(family, output):
         key = names(family).get(name)
         try:
             if key:
-                table = imb.parse(text).only_table(key, 2)
+                table = imb_output.parse(text).only_table(key, 2)
                 absent = {each.name for each in imb.BENCHMARKS[key].columns} - {*table.columns}
                 found[key] = f"no column {sorted(absent)}" if absent else "ran"
         except ValueError as err:

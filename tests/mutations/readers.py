@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from acceptance.core import words
 from acceptance.core.errors import ParseError
-from acceptance.suites import hpcc, hpcc_output, imb, npb, osu, patterns
+from acceptance.suites import hpcc, hpcc_output, imb, imb_output, npb, osu, patterns
 
 #: Metric -> value and unit.
 Values = dict[str, tuple[float, str]]
@@ -18,13 +18,13 @@ Reader = Callable[[str], Values]
 
 def imb_reader(text: str) -> Reader:
     """Ask for the one benchmark of an output of IMB, and for its processes."""
-    whole = imb.parse(text)
+    whole = imb_output.parse(text)
     name, processes = imb.key_of(whole.family, whole.benchmark), whole.tables[0].processes
     columns = imb.BENCHMARKS[name].columns
     whole.only_table(name, processes)
 
     def read(text: str) -> Values:
-        output = imb.parse(text)
+        output = imb_output.parse(text)
         table = output.only_table(name, processes)
         if output.threads != whole.threads:
             raise ParseError("mutation", "another number of threads")

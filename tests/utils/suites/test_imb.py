@@ -1,4 +1,4 @@
-"""`suites/imb.py` on recorded outputs of IMB, whole and mutilated."""
+"""`suites/imb_output.py` on recorded outputs of IMB, whole and mutilated."""
 
 import math
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.suites import imb
+from acceptance.suites import imb, imb_output
 from tests.conftest import DATA
 from tests.imb_runs import runs
 from tests.rows import like
@@ -134,7 +134,7 @@ def row_of(text, start, benchmark=""):
 def refused(text, benchmark, line, words=""):
     """Parse what must be refused; `line` is the line to blame, or its number."""
     with pytest.raises(ParseError) as caught:
-        imb.parse(text, "run.out")
+        imb_output.parse(text, "run.out")
     fault = caught.value
     number = line if isinstance(line, int) else text.splitlines().index(line) + 1
     place = f"run.out:{number}: " if number else "run.out: "
@@ -148,7 +148,7 @@ def refused(text, benchmark, line, words=""):
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_recorded_output_is_read_completely(read, name):
     version, mpi_standard, tables = WHOLE[name]
-    output = imb.parse(read(name))
+    output = imb_output.parse(read(name))
     assert (output.version, output.mpi_standard) == (version, mpi_standard)
     assert [
         (table.benchmark, table.processes, len(table.rows), table.columns)
@@ -159,7 +159,7 @@ def test_a_recorded_output_is_read_completely(read, name):
 @pytest.mark.parametrize("name", WHOLE)
 def test_rows_and_tables_know_their_lines(read, name):
     lines = read(name).splitlines()
-    output = imb.parse(read(name))
+    output = imb_output.parse(read(name))
     for table in output.tables:
         assert lines[table.number - 1].split() == ["#", "Benchmarking", table.benchmark]
     rows = [row for table in output.tables for row in table.rows]
@@ -174,12 +174,12 @@ def test_rows_and_tables_know_their_lines(read, name):
 
 @pytest.mark.parametrize(("name", "table", "row", "size", "repetitions", "values"), SPOTS)
 def test_a_row_holds_the_printed_values(read, name, table, row, size, repetitions, values):
-    found = imb.parse(read(name)).tables[table].rows[row]
+    found = imb_output.parse(read(name)).tables[table].rows[row]
     assert (found.size, found.values) == (size, {"repetitions": repetitions, **values})
 
 
 def test_only_table_returns_the_table_that_was_asked_for(read):
-    output = imb.parse(read(UNIBAND))
+    output = imb_output.parse(read(UNIBAND))
     assert output.only_table("Uniband", 2) is output.tables[0]
 
 
@@ -196,7 +196,7 @@ def test_only_table_returns_the_table_that_was_asked_for(read):
     ],
 )
 def test_only_table_refuses_another_run(read, name, benchmark, processes, number, words):
-    output = imb.parse(read(name), "run.out")
+    output = imb_output.parse(read(name), "run.out")
     with pytest.raises(ParseError) as caught:
         output.only_table(benchmark, processes)
     benchmark = benchmark.rpartition(".")[2]
@@ -325,7 +325,7 @@ def test_a_bad_row_is_refused_by_name(read, fault):
 def test_what_rounding_explains_is_accepted(read, name, benchmark, start, row):
     text = read(name)
     real = row_of(text, start)
-    output = imb.parse(text.replace(real, like(real, row)))
+    output = imb_output.parse(text.replace(real, like(real, row)))
     (found,) = [found for found in output.tables[0].rows if found.size == int(start)]
     assert list(found.values.values()) == [float(field) for field in row.split()[1:]]
 
@@ -441,7 +441,7 @@ def test_versions_with_other_megabytes_are_refused(read, version):
     ],
 )
 def test_versions_with_decimal_megabytes_are_read(read, version, found):
-    assert imb.parse(read(PINGPONG).replace(VERSION, version)).version == found
+    assert imb_output.parse(read(PINGPONG).replace(VERSION, version)).version == found
 
 
 def with_defects(text, defects):
@@ -459,13 +459,15 @@ def test_defects_are_refused(read):
 
 def test_a_column_of_no_defects_is_read(read):
     text, _ = with_defects(read(EXCHANGE), "0.00")
-    rows = imb.parse(text).tables[0].rows
+    rows = imb_output.parse(text).tables[0].rows
     assert [row.values["defects"] for row in rows] == [0.0] * 14
 
 
 def test_warnings_before_the_first_table_are_no_fault(read):
     text = read(PINGPONG)
-    assert imb.parse("libibverbs: Warning: no device\n" + text).tables[0].rows[0].number == 36
+    assert (
+        imb_output.parse("libibverbs: Warning: no device\n" + text).tables[0].rows[0].number == 36
+    )
 
 
 @pytest.mark.parametrize(
@@ -482,20 +484,20 @@ def test_a_missing_column_is_refused(read, name, benchmark, column):
     rows = [line.split(), *(row.split() for row in table.split("\n\n")[0].splitlines()[1:])]
     table = "\n".join(" ".join(row[:index] + row[index + 1 :]) for row in rows)
     with pytest.raises(ParseError, match=f": {benchmark}: "):
-        imb.parse(f"{head}{table}\n\n# All processes entering MPI_Finalize\n")
+        imb_output.parse(f"{head}{table}\n\n# All processes entering MPI_Finalize\n")
 
 
 def test_a_column_that_stands_twice_is_refused(read):
     text = read(PINGPONG).replace("Mbytes/sec", "   t[usec]")
     with pytest.raises(ParseError, match="PingPong"):
-        imb.parse(text)
+        imb_output.parse(text)
 
 
 @pytest.mark.parametrize("name", [PINGPONG, ALLREDUCE, BARRIER, UNIBAND])
 def test_a_column_that_moves_is_refused(read, name):
     text = read(name)
     real = row_of(text, "1000" if name == BARRIER else "1024")
-    benchmark = imb.parse(text).tables[0].benchmark
+    benchmark = imb_output.parse(text).tables[0].benchmark
     for gap in re.finditer(r" (?=\d)", real):
         for other in ("", "  "):
             row = real[: gap.start()] + other + real[gap.end() :]
@@ -537,7 +539,9 @@ def test_an_average_that_its_extremes_can_have_is_read(read, average):
     text = read(ALLTOALL)
     row = "         1024           20         7.54         8.05         7.88"
     assert row in text
-    assert imb.parse(text.replace(row, row.replace("7.88", average))).tables[1].processes == 4
+    assert (
+        imb_output.parse(text.replace(row, row.replace("7.88", average))).tables[1].processes == 4
+    )
 
 
 def exchanged(text, size):
@@ -559,7 +563,7 @@ def slow_link(text):
 
 def test_a_time_and_a_bandwidth_that_were_exchanged_are_refused(read):
     text = slow_link(read(PINGPONG))
-    assert len(imb.parse(text).tables[0].rows) == 24
+    assert len(imb_output.parse(text).tables[0].rows) == 24
     words = "the time 117.60 and the bandwidth 8916.24 are exchanged: the sizes beside it took "
     changed, row = exchanged(text, "1048576")
     refused(changed, "PingPong", row, f"{words}4473.12 and 17802.47 us")
@@ -586,7 +590,7 @@ def test_times_in_disorder_are_read(read, rows):
     for size, values in rows.items():
         real = row_of(text, size)
         text = text.replace(real, like(real, " ".join([*real.split()[:2], values])))
-    found = {str(row.size): row.values["t"] for row in imb.parse(text).tables[0].rows}
+    found = {str(row.size): row.values["t"] for row in imb_output.parse(text).tables[0].rows}
     assert found.items() >= {size: float(row.split()[0]) for size, row in rows.items()}.items()
 
 
@@ -625,7 +629,7 @@ def test_a_bandwidth_below_the_printed_digits_is_computed(read):
         line for line in text.splitlines() if line.split()[:5] == "2 50 0.18 0.18 0.18".split()
     )
     slow = "            2           50      1162.10      1162.11      1162.11         0.00"
-    table = imb.parse(text.replace(line, slow), "x").tables[1]
+    table = imb_output.parse(text.replace(line, slow), "x").tables[1]
     assert table.rows[2].values["bandwidth"] == pytest.approx(2 * 2 / 1162.11)
     assert table.rows[0].values["bandwidth"] == 0, "an empty message has none"
 
@@ -648,7 +652,7 @@ def test_each_benchmark_of_a_component_is_read_as_its_case_reads_it(read, name):
     assert found.keys() == known.keys()
     for benchmark, text in found.items():
         row = imb.BENCHMARKS[known[benchmark]]
-        table = imb.parse(text, name).only_table(known[benchmark], 2)
+        table = imb_output.parse(text, name).only_table(known[benchmark], 2)
         assert table.processes == (1 if row.alone else 2)
         sizes = imb.message_sizes(known[benchmark], 2, 6, 7) if row.sized else [None]
         assert [each.size for each in table.rows] == sizes
@@ -673,7 +677,7 @@ def test_all_mpis_were_recorded():
 
 
 def joined(read):
-    return imb.parse(read(WINDOW)).only_table("ext.Unidir_Put", 2)
+    return imb_output.parse(read(WINDOW)).only_table("ext.Unidir_Put", 2)
 
 
 def test_the_tables_of_both_modes_are_joined(read):
@@ -702,13 +706,13 @@ def test_tables_of_other_modes_are_refused(read, old, new, words):
     text = read(WINDOW)
     assert old in text
     with pytest.raises(ParseError, match=re.escape(words)):
-        imb.parse(text.replace(old, new)).only_table("ext.Unidir_Put", 2)
+        imb_output.parse(text.replace(old, new)).only_table("ext.Unidir_Put", 2)
 
 
 def test_a_second_mode_of_one_table_is_refused(read):
     text = read(RMA).replace("#    MODE: AGGREGATE \n", "#    MODE: AGGREGATE \n" * 2)
     with pytest.raises(ParseError, match="a second mode of one table"):
-        imb.parse(text)
+        imb_output.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -726,23 +730,23 @@ def test_what_no_component_prints_is_refused(read, name, old, new, words):
     text = read(name)
     assert old in text
     with pytest.raises(ParseError, match=words):
-        imb.parse(text.replace(old, new, 1))
+        imb_output.parse(text.replace(old, new, 1))
 
 
 THREADS, HALO = "IMB-MT_threads.openmpi.txt", "IMB-HALO.openmpi.txt"
 
 
 def test_the_threads_of_a_process_are_read(read):
-    assert imb.parse(read(THREADS)).threads == 2
-    assert imb.parse(read("IMB-MT.openmpi.txt")).threads == 1
-    assert imb.parse(read(HALO)).threads == 1
+    assert imb_output.parse(read(THREADS)).threads == 2
+    assert imb_output.parse(read("IMB-MT.openmpi.txt")).threads == 1
+    assert imb_output.parse(read(HALO)).threads == 1
 
 
 @pytest.mark.parametrize("column", [2, 3, 4])
 @pytest.mark.parametrize("factor", [0.3, 3.0])
 def test_messages_of_threads_agree_with_their_time_and_bytes(read, column, factor):
     text = dict(runs(read("IMB-MT.openmpi.txt")))["UniBandMT"]
-    assert imb.parse(text).only_table("mt.UniBandMT", 2)
+    assert imb_output.parse(text).only_table("mt.UniBandMT", 2)
     row = row_of(text, "64")
     fields = row.split()
     changed = float(fields[column]) * factor
@@ -767,4 +771,4 @@ def test_a_line_that_no_grid_prints_is_refused(read, old, new, words):
     text = read(HALO)
     assert re.search(old, text)
     with pytest.raises(ParseError, match=words):
-        imb.parse(re.sub(old, new, text, count=1))
+        imb_output.parse(re.sub(old, new, text, count=1))

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from acceptance.suites import SUITES, check_of, imb, osu
+from acceptance.suites import SUITES, check_of, imb, imb_output, osu
 
 MIB = 2**20
 REDUCTIONS = ("Allreduce", "Reduce", "Reduce_local", "Reduce_scatter", "Reduce_scatter_block")
@@ -38,7 +38,7 @@ GROUPS = {
     ],
 )
 def test_message_sizes_are_those_that_imb_prints(recorded, name, table, low, high):
-    found = imb.parse(recorded(f"imb/{name}")).tables[table]
+    found = imb_output.parse(recorded(f"imb/{name}")).tables[table]
     sizes = imb.message_sizes(found.benchmark, found.processes, low, high)
     assert sizes == [row.size for row in found.rows]
 
@@ -154,7 +154,7 @@ def test_reduce_scatter_changed_what_its_size_means(version, part):
     ],
 )
 def test_metrics_are_columns_that_imb_prints(recorded, name, table):
-    found = imb.parse(recorded(f"imb/{name}")).tables[table]
+    found = imb_output.parse(recorded(f"imb/{name}")).tables[table]
     assert {column.name for column in imb.BENCHMARKS[found.benchmark].columns} <= set(found.columns)
 
 
