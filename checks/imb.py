@@ -1,14 +1,39 @@
 """Intel MPI Benchmarks: every message size of every benchmark is a metric."""
 
-import reframe as rfm
+import functools
+import re
+import shlex
+import sys
 
-from acceptance.machine import process_counts
-from acceptance.suites import imb
+import reframe as rfm
+from reframe.core.exceptions import SanityError
+from reframe.core.logging import getlogger
+
+from acceptance.core.machine import run
+from acceptance.machine import (
+    broken_promise,
+    builds,
+    prepared,
+    process_counts,
+    program_of,
+    source_of,
+)
+from acceptance.suites import SUITES, imb, imb_output
 from acceptance.suites.records import BUFFERS
 
 from .build import ImbBuild
+from .extras import environment_of, extras_of
 from .no_case import needs_build
-from .partitions import PACKED, largest_job, memory_of, packings, placements
+from .partitions import (
+    PACKED,
+    cores_of,
+    largest_job,
+    memory_of,
+    mode_of,
+    packings,
+    partitions,
+    placements,
+)
 from .placed import PlacedCheck
 
 #: The sweep of every run that nobody asked for another one.
@@ -17,26 +42,79 @@ SWEEP = "0:22"
 LARGEST = 2**20
 
 
+def benchmarks() -> list[str]:
+    """Return the benchmarks that any partition takes, or all if the command names a mode.
+
+    A case that its mode leaves out costs ReFrame as much as another one.
+    """
+    named = any("mode" in word for word in sys.argv[1:])
+    modes = {mode_of(part, "") for part in partitions()}
+    return [key for key, row in imb.BENCHMARKS.items() if named or any(map(row.is_in, modes))]
+
+
+@functools.cache
+def having(program: str) -> list[str]:
+    """Return the environments that have a program of IMB; say once which have not.
+
+    What is built first is known when it is built.
+    """
+    found = set()
+    for part in partitions():
+        for environment in (environment_of(each, part) for each in part.environs):
+            if "imb" not in environment["features"]:
+                continue
+            if lacks := lacking(program, environment):
+                where = f"{part.fullname}+{environment['name']}"
+                getlogger().info(
+                    f"{where}: no case of {program}, which its IMB is without: {lacks}"
+                )
+            else:
+                found.add(environment["name"])
+    return sorted(found)
+
+
+def lacking(program: str, environment: dict) -> str:
+    """Say what of a program an environment is without, itself or OpenMP; empty: nothing."""
+    built = builds(environment) or source_of(environment, "imb")
+    if built or broken_promise(environment, SUITES["imb"]):
+        return ""
+    try:
+        path = program_of(environment, "imb", program)
+    except FileNotFoundError as err:
+        return str(err)
+    loaded = run(["ldd", str(path)], timeout=60, env=prepared(environment).variables)
+    return ", ".join(re.findall(r"\S*omp\d*\.so\S* => not found", loaded.out))
+
+
 @rfm.simple_test
 class ImbMpi1(PlacedCheck):
-    """One benchmark of IMB-MPI1 at one number of processes."""
+    """One benchmark of a component of IMB, at one number of processes.
+
+    (Its name is from a time with one component, and that of the past of each case.)
+    """
 
     #: Exponents of two of the smallest and the largest message in bytes, `low:high`.
     msglog = variable(str, value=SWEEP, loggable=True)
     #: Repetitions of small messages; IMB itself takes fewer of large ones. 0: 1000, and 100 where
     #: each repetition is a window of messages (Uniband, Biband).
     repetitions = variable(int, value=0, loggable=True)
+    #: Threads of each process of IMB-MT, which takes as many cores for them.
+    threads = variable(int, value=1, loggable=True)
+    #: Where IMB-IO writes and reads, a folder that all nodes see. Empty: there is no case of it.
+    folder = variable(str, value="", loggable=True)
+    #: The grid of IMB-HALO, for example 2.2.1: there is a case of it where it takes all processes,
+    #: with each side as often as they have room for. Empty: there is none.
+    grid = variable(str, value="", loggable=True)
 
     if needs_build("imb"):
         build = fixture(ImbBuild, scope="environment")
 
-    benchmark = parameter(imb.BENCHMARKS, loggable=True)
+    benchmark = parameter(benchmarks(), loggable=True)
     np = parameter(process_counts(largest_job()), loggable=True)
     placement = parameter([*placements(), *packings()], loggable=True)
 
     descr = "Intel MPI Benchmarks"
     suite = "imb"
-    executable = "IMB-MPI1"
     valid_prog_environs = ["+imb"]
     tags = {"imb", "mpi"}
 
@@ -45,10 +123,25 @@ class ImbMpi1(PlacedCheck):
         self.benchmark_name = f"imb.{self.benchmark}"
         self.row = imb.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
+        self.executable = self.row.program
+        if self.row.family != "mpi1":
+            self.valid_prog_environs = having(self.executable)
 
     def takes(self, part):
-        """Leave out what IMB would run with two processes only, and sockets for collectives."""
+        """Leave out what IMB would run with two processes only, and sockets for collectives.
+
+        Of a simulation there is IMB-MPI1 alone.
+        """
+        family = self.row.family
         if not self.row.runs_with(self.np):
+            return False
+        if family != "mpi1" and extras_of(part).simulated:
+            return False
+        if family == "io" and not self.folder:
+            return False
+        if family == "halo" and not (self.grid and imb.in_grid(self.grid, self.np) == self.np):
+            return False
+        if family == "mt" and self.threads > cores_of(part) // -(-self.np // self.nodes(part)):
             return False
         if self.row.point_to_point:
             return True
@@ -59,13 +152,36 @@ class ImbMpi1(PlacedCheck):
         """Ask for this one benchmark, at this one number of processes."""
         # Each one takes the same time where it is simulated.
         repetitions = self.repetitions or (5 if self.simulated else imb.repetitions(self.benchmark))
-        self.executable_opts = [self.benchmark, f"-npmin {self.np}", f"-iter {repetitions}"]
-        if self.row.sized:
-            low, _ = self.log2_sizes()
-            self.executable_opts.append(f"-msglog {low}:{self.sizes()[-1].bit_length() - 1}")
-            buffers = self.row.buffers_of(self.sizes()[-1], self.np)
-            if buffers > BUFFERS:
-                self.executable_opts.append(f"-mem {buffers / 2**30 + 0.5:g}")
+        low, _ = self.log2_sizes()
+        sizes = self.sizes() if self.row.sized else []
+        self.executable_opts = imb.options(
+            self.benchmark, self.np, repetitions, low, sizes, self.threads
+        )
+        if self.row.family == "halo":
+            self.executable_opts.append(f"-topo {self.grid}")
+        elif self.row.family == "io":
+            # It writes where it runs; each job has a folder of its own.
+            self.job.launcher.options += ["env", "-C", '"$files"']
+            place = shlex.quote(f"{self.folder}/imb.")
+            self.prerun_cmds = [
+                f"files=$(mktemp -d {place}XXXXXX) || exit",
+                """trap 'rm -rf "$files"' EXIT""",
+            ]
+        buffers = self.row.buffers_of(sizes[-1], self.np) if sizes else 0
+        if buffers > BUFFERS and self.row.family not in ("p2p", "mt", "halo"):
+            self.executable_opts.append(f"-mem {buffers / 2**30 + 0.5:g}")
+
+    def needed_variables(self):
+        """Tell IMB-MT how many threads there are."""
+        return {"OMP_NUM_THREADS": str(self.threads)} if self.row.family == "mt" else {}
+
+    def locate(self):
+        """Find the program; a build may be without one that came later."""
+        try:
+            super().locate()
+        except SanityError:
+            self.skip_if(self.row.family != "mpi1", f"its IMB has no {self.row.program}")
+            raise
 
     def log2_sizes(self):
         """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""
@@ -79,12 +195,12 @@ class ImbMpi1(PlacedCheck):
         if not self.row.sized:
             return [None]
         room = self.room_on(self.current_partition)
-        return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
+        found = imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
+        return [size * self.threads for size in found] if self.row.family == "mt" else found
 
     def asked_sizes(self):
         """Return the message sizes (bytes above zero) that the sweep has where all fit."""
-        low, high = self.log2_sizes()
-        return [2**n for n in range(low, high + 1)]
+        return imb.asked_sizes(self.benchmark, *self.log2_sizes())
 
     def most_buffers(self, part):
         """Take messages up to `LARGEST` where the memory is known, and has room for them."""
@@ -98,10 +214,16 @@ class ImbMpi1(PlacedCheck):
     def measure(self):
         """Return metric -> (value, unit) from the table of the output."""
         source = self.stdout.evaluate()
-        output = imb.parse(self.output(), source)
+        output = imb_output.parse(self.output(), source)
         table = output.only_table(self.benchmark, self.np)
-        self.provenance["suite"] = f"IMB {output.version}"
-        self.provenance["mpi_standard"] = output.mpi_standard
+        if output.threads != self.threads:
+            raise ValueError(
+                f"{source}: {self.benchmark}: ran with {output.threads} threads a process instead "
+                f"of {self.threads}"
+            )
+        told = {"suite": output.version and f"IMB {output.version}"}
+        told["mpi_standard"] = output.mpi_standard
+        self.provenance |= {key: text for key, text in told.items() if text}
         for column in self.columns:
             if column.name not in table.columns:
                 raise ValueError(
@@ -119,6 +241,10 @@ class ImbMpi1(PlacedCheck):
         found = super().parameters()
         if self.repetitions not in (0, imb.repetitions(self.benchmark)):
             found["repetitions"] = str(self.repetitions)
+        if self.row.family == "mt" and self.threads != 1:
+            found["threads"] = str(self.threads)
+        if self.row.family == "halo":
+            found["grid"] = self.grid
         return found
 
     def is_metric(self, column, size):

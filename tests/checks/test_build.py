@@ -95,14 +95,14 @@ def test_imb_is_built_once_and_runs(imb_built):
     built, mpi = imb_built.site, externals.mpi_names()[0]
     assert imb_built.done.status == 0, imb_built.done.output
     fixture, *consumers = imb_built.cases
-    assert fixture.provenance["spec"] == "intel-mpi-benchmarks@2021.7"
+    assert fixture.provenance["spec"] == "intel-mpi-benchmarks@2021.11"
     assert fixture.provenance["mpi"].startswith(f"{mpi}@")
     assert fixture.provenance["compiler"].startswith("gcc@")
     assert all(len(fixture.provenance[name]) == 40 for name in ("spack_commit", "packages_commit"))
     assert len(consumers) == 2
     for case in consumers:
         assert case.provenance.items() >= fixture.provenance.items()
-        assert case.provenance["suite"] == "IMB 2021.7"
+        assert case.provenance["suite"] == "IMB 2021.11"
         assert case.metrics
     assert imb_built.gate == 0
     (lock,) = built.var.glob(f"output/*/local/default/spack-{mpi}/ImbBuild*/spack.lock")
@@ -199,7 +199,7 @@ def test_what_was_built_otherwise_is_skipped_unless_it_is_asked_for(fresh):
 
 
 def test_a_wrong_checksum_is_refused(fresh, imb_built, tmp_path):
-    source = archive("acee02cc")
+    source = archive("728b522b")
     copy = tmp_path / "mirror" / source.relative_to(MIRROR)
     copy.parent.mkdir(parents=True)
     copy.write_bytes(source.read_bytes() + b"changed on the way")
@@ -233,7 +233,7 @@ def test_a_spec_that_cannot_be_concretized_is_reported_in_a_line(fresh):
         "import sys; from pathlib import Path; from acceptance.core.paths import Workspace;"
         "from acceptance.machine import Spack, complaint, compose_environment;"
         "f = Path(sys.argv[1]); f.mkdir(); s = Spack.find(Workspace.of());"
-        "t = compose_environment('imb', 'local', sys.argv[2], s).replace('@2021.7', '@1999');"
+        "t = compose_environment('imb', 'local', sys.argv[2], s).replace('@2021.11', '@1999');"
         "(f / 'spack.yaml').write_text(t); d = s.run('-e', str(f), 'concretize');"
         "print(complaint(d.err + d.out)); sys.exit(d.status)",
         fresh.folder / "env", externals.mpi_names()[0],
@@ -282,10 +282,10 @@ def test_a_mirror_is_enough_for_another_machine(mirror, alike):
     )  # fmt: skip
     assert done.status == 0, done.output
     assert case.metrics
-    assert fixture.provenance["spec"] == "intel-mpi-benchmarks@2021.7"
+    assert fixture.provenance["spec"] == "intel-mpi-benchmarks@2021.11"
     logs = {*alike.var.glob("output/**/ImbBuild*/rfm_build.*")} - before
     log = "".join(path.read_text() for path in logs)
-    assert "Extracting intel-mpi-benchmarks-2021.7" in log, log
+    assert "Extracting intel-mpi-benchmarks-2021.11" in log, log
     assert "from source" not in log
     assert not [*alike.var.glob("spack/sources/**/*.tar.gz")]
 
@@ -306,7 +306,7 @@ def test_a_mirror_has_what_is_built_below_another_path(mirror, fresh):
     assert done.status == 0, done.errors
     assert "http" not in done.output
     (source,) = fresh.var.glob("spack/sources/**/*.tar.gz")
-    assert source.read_bytes() == archive("acee02cc").read_bytes()
+    assert source.read_bytes() == archive("728b522b").read_bytes()
 
 
 def test_a_program_that_the_build_lacks_is_named(fresh, recorded):

@@ -13,6 +13,7 @@ from acceptance.machine.partition_size import process_counts, usable_cores
 from acceptance.suites import imb
 from tests import stored as results
 from tests.conftest import needs_wheels
+from tests.imb_runs import runs
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
 
@@ -74,6 +75,77 @@ def test_a_bandwidth_above_what_the_memory_of_the_node_moves_fails(site, recorde
     )
     (case,) = results.session(site.database).cases
     assert case.provenance["memory"].startswith("compared from 131072 bytes on")
+
+
+def one_benchmark(recorded, component, name):
+    """Return the output of a run of one benchmark of a component, 64 and 128 bytes."""
+    return dict(runs(recorded(f"imb/IMB-{component}.openmpi.txt")))[name]
+
+
+#: Benchmark -> the metrics that its recorded output has, those of 64 bytes.
+COMPONENTS = {
+    "nbc.Iallreduce": "time_64 overall_64 overlap_64",
+    "nbc.Ibarrier": "time overall overlap",
+    "rma.Unidir_put": "latency_64 bandwidth_64 aggregate_latency_64 aggregate_bandwidth_64",
+    "rma.Fetch_and_op": "latency_4 bandwidth_4 aggregate_latency_4 aggregate_bandwidth_4",
+    "ext.Accumulate": "time_64 aggregate_time_64",
+    "p2p.Corandom": "latency_64 bandwidth_64 message_rate_64",
+    "mt.ExchangeMT": "time_64 bandwidth_64",
+    "io.S_Write_Indv": "io_time_64 io_bandwidth_64 aggregate_io_time_64 aggregate_io_bandwidth_64",
+    "io.C_IRead_Expl": "io_time_64 io_overall_64 overlap_64",
+    "halo.simple_halo": "time_64 bandwidth_64",
+}
+
+
+@pytest.mark.parametrize("benchmark", COMPONENTS)
+def test_each_component_gives_its_metrics(site, recorded, benchmark):
+    row = imb.BENCHMARKS[benchmark]
+    component = row.program.removeprefix("IMB-")
+    for program in ("IMB-MPI1", row.program):
+        site.replay(one_benchmark(recorded, component, row.name), program=program)
+    files = site.folder / "files"
+    files.mkdir()
+    run = site.reframe(
+        "-c", "checks/imb.py", "-r", "-n", f"benchmark={benchmark}%np=2%placement=intra-node",
+        "-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7", "-S", "ImbMpi1.grid=1",
+        "-S", f"ImbMpi1.folder={files}",
+    )  # fmt: skip
+    assert run.status == 0, run.output
+    (case,) = results.session(site.database).cases
+    found = {metric.name: metric.value for metric in case.metrics}
+    assert {*COMPONENTS[benchmark].split()} <= found.keys() == case.declared.keys()
+    assert all(value > 0 for value in found.values())
+    assert not [*files.iterdir()], "the files of a run are removed"
+    assert case.provenance.get("suite") == (None if component == "HALO" else "IMB 2021.11")
+    script = next((site.var / "output").rglob("rfm_job.sh")).read_text()
+    assert (f"mktemp -d {files}/imb.XXXXXX" in script) == (component == "IO")
+
+
+def test_a_program_that_an_installation_is_without_is_told_once(site, recorded):
+    site.replay(recorded(PINGPONG))
+    run = site.reframe("-c", "checks/imb.py", "-L", "-S", "mode=acceptance")
+    assert run.status == 0, run.output
+    for program in ("IMB-NBC", "IMB-RMA", "IMB-EXT", "IMB-MPI4", "IMB-MT", "IMB-P2P"):
+        told = f"replay:default+recorded: no case of {program}, which its IMB is without: "
+        assert run.output.count(told) == 1, run.output
+    assert "%benchmark=PingPongAnySource" in run.output
+    assert "%benchmark=nbc." not in run.output
+
+
+def test_threads_that_no_node_has_are_no_case_and_others_are_refused(site, recorded):
+    for program in ("IMB-MPI1", "IMB-MT"):
+        site.replay(one_benchmark(recorded, "MT", "PingPongMT"), program=program)
+    options = ("-n", "=mt.PingPongMT%.*intra-node", "-S", "mode=acceptance")
+    several = site.reframe("-c", "checks/imb.py", "-L", *options, "-S", "ImbMpi1.threads=2")
+    assert "%benchmark=mt.PingPongMT" not in several.output
+    config = site.folder / "site.py"
+    config.write_text(config.read_text().replace('"cores": 2', '"cores": 4'))
+    run = site.reframe(
+        "-c", "checks/imb.py", "-r", "-n", "=mt.PingPongMT%np=2%.*intra-node", *options[2:],
+        "-S", "ImbMpi1.threads=2", "-S", "ImbMpi1.msglog=6:7",
+    )  # fmt: skip
+    assert run.status == 1
+    assert "ran with 1 threads a process instead of 2" in run.output
 
 
 def line_of(text, start):
@@ -262,13 +334,14 @@ def test_every_benchmark_runs_for_real_and_gives_the_metrics_of_its_suite(site):
         "-S",
         "ImbMpi1.repetitions=5",
         "-S",
-        "mode=acceptance",
+        "mode=nightly",
     )
     status, verdict = site.gate()
     assert (run.status, status) == (0, 0), run.output
     session = results.session(site.database)
     found = {case.name.split("=")[1].split()[0] for case in session.cases}
-    assert found == set(imb.BENCHMARKS)
+    nightly = {name for name, row in imb.BENCHMARKS.items() if row.is_in("nightly")}
+    assert found == nightly
     for case in session.cases:
         name = case.name.split("=")[1].split()[0]
         assert {
@@ -356,12 +429,19 @@ def listed(site, *options):
 
 def test_a_mode_takes_what_its_rows_say_and_tells_once_how_many_it_leaves_out(site, recorded):
     rows = imb.BENCHMARKS
-    site.replay(recorded(PINGPONG))
+    for program in {row.program for row in rows.values()}:
+        site.replay(recorded(PINGPONG), program=program)
+    # Four cores, and neither a folder nor a grid.
+    here = {
+        key
+        for key, row in rows.items()
+        if (row.runs_with(2) or row.runs_with(4)) and row.family not in ("io", "halo")
+    }
     for mode in MODES:
         taken = {name for name, row in rows.items() if row.is_in(mode)}
         found, output = listed(site, "-S", f"mode={mode}")
         told = f"imb.py: mode {mode}: {len(taken)} of {len(rows)} programs; all: -S mode=acceptance"
-        assert found == taken
+        assert found == taken & here
         assert output.count(told) == (len(taken) < len(rows))
     assert listed(site)[0] == listed(site, "-S", "mode=nightly")[0]
     config = site.folder / "site.py"

@@ -15,7 +15,7 @@ from acceptance.fabric import Facts
 from acceptance.fabric.counters import bytes_moved
 from acceptance.fabric.link_report import parse as read_links
 from acceptance.machine.placement import Layout, exported, family, misplaced, place, read_ranks
-from acceptance.suites import imb
+from acceptance.suites import imb_output
 from tests import stored as results
 from tests.conftest import needs_wheels, only_problem
 from tests.needs import NODES, requires_cores, skip_for, why_no_mpi
@@ -208,7 +208,7 @@ def test_the_real_pingpong_crosses_the_network_between_two_nodes(site, two_nodes
     assert [rank.node for rank in ranks] == [*NAMES]
     (case,) = results.session(site.database).cases
     assert "placement" not in case.provenance
-    (table,) = imb.parse(kept(site, "rfm_job.out")).tables
+    (table,) = imb_output.parse(kept(site, "rfm_job.out")).tables
     sent = sum(2 * row.size * row.values["repetitions"] for row in table.rows)
     assert sent > 10**8
     for node, total in moved(site, DEVICE).items():

@@ -13,10 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core.errors import ParseError
+from tests import imb_runs, osu_runs
 from tests.mutations.kinds import KINDS
 from tests.mutations.readers import SUITES, Reader, Values
-from tests.osu_runs import runs
 from tests.places import ROOT
+
+#: Suite -> what takes a file with several outputs apart.
+_PARTS = {"imb": imb_runs.runs, "osu": osu_runs.runs}
 
 REFUSED, SAME, OTHER, TRACEBACK = OUTCOMES = "refused", "same", "other", "traceback"
 
@@ -76,7 +79,8 @@ def records(suite: str, folders: Sequence[Path] = ()) -> list[Record]:
     found = []
     for path in files(suite, folders):
         whole = path.read_bytes().decode("latin-1")
-        for name, text in runs(whole) if suite == "osu" else [("", whole)]:
+        parts = _PARTS[suite](whole) if suite in _PARTS else [("", whole)]
+        for name, text in parts:
             with contextlib.suppress(ParseError):
                 asked = (name,) if suite == "osu" else ()
                 found.append(Record(path / name, text, SUITES[suite](text, *asked)))

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from acceptance.core import words
 from acceptance.core.errors import ParseError
-from acceptance.suites import hpcc, hpcc_output, imb, npb, osu, patterns
+from acceptance.suites import hpcc, hpcc_output, imb, imb_output, npb, osu, patterns
 
 #: Metric -> value and unit.
 Values = dict[str, tuple[float, str]]
@@ -17,15 +17,17 @@ Reader = Callable[[str], Values]
 
 
 def imb_reader(text: str) -> Reader:
-    """Ask for the one benchmark of an output of IMB-MPI1, and for its processes."""
-    (whole, *others) = imb.parse(text).tables
-    if others or ", MPI-1 part" not in text:
-        raise ParseError("recorded", "no check runs several benchmarks at once, or another program")
-    name, processes = whole.benchmark, whole.processes
+    """Ask for the one benchmark of an output of IMB, and for its processes."""
+    whole = imb_output.parse(text)
+    name, processes = imb.key_of(whole.family, whole.benchmark), whole.tables[0].processes
     columns = imb.BENCHMARKS[name].columns
+    whole.only_table(name, processes)
 
     def read(text: str) -> Values:
-        table = imb.parse(text).only_table(name, processes)
+        output = imb_output.parse(text)
+        table = output.only_table(name, processes)
+        if output.threads != whole.threads:
+            raise ParseError("mutation", "another number of threads")
         if missing := [column.name for column in columns if column.name not in table.columns]:
             raise ParseError("mutation", f"no column for {missing[0]}")
         return {

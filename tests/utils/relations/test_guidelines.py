@@ -20,7 +20,7 @@ from acceptance.relations.guidelines import (
     jumps,
     roughness,
 )
-from acceptance.suites import imb, osu
+from acceptance.suites import imb, imb_output, osu
 from tests.made import Case as MadeCase
 from tests.made import Database
 from tests.stored import opened
@@ -566,7 +566,7 @@ RECORDED = "imb/IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt"
 
 
 def recorded_cases(text):
-    for table in imb.parse(text).tables:
+    for table in imb_output.parse(text).tables:
         stem = imb.BENCHMARKS[table.benchmark].columns[0]
         times = {row.size: row.values[stem.name] for row in table.rows}
         yield case(f"imb.{table.benchmark}", times, stem=stem.stem)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.suites import hpcc_output, imb, npb, osu, patterns
+from acceptance.suites import hpcc_output, imb_output, npb, osu, patterns
 from tests.conftest import DATA
+from tests.imb_runs import runs
 from tests.rows import like
 
 
@@ -26,20 +27,46 @@ class Sample:
     real: tuple[str, str]
     whole: tuple[str, str]
     free: frozenset[str] = frozenset()
+    #: Which of several outputs in the file.
+    part: str = ""
 
     @property
     def text(self):
-        return (DATA / self.path).read_text()
+        text = (DATA / self.path).read_text()
+        return dict(runs(text))[self.part] if self.part else text
 
 
 SAMPLES = {
     "imb": Sample(
-        "imb/IMB-MPI1_PingPong.impi.txt", imb.parse, "PingPong",
+        "imb/IMB-MPI1_PingPong.impi.txt", imb_output.parse, "PingPong",
         (r" +1024 ", "0.48"), (r" +1024 ", "1000"),
     ),
     "imb rate": Sample(
-        "imb/IMB-MPI1_Uniband.impi.txt", imb.parse, "Uniband",
+        "imb/IMB-MPI1_Uniband.impi.txt", imb_output.parse, "Uniband",
         (r" +1024 ", "818.31"), (r" +1024 ", "799129"),
+    ),
+    "imb overlap": Sample(
+        "imb/IMB-NBC_Ibcast.openmpi.txt", imb_output.parse, "Ibcast",
+        (r" +1 ", "0.80"), (r" +1 ", "20"),
+    ),
+    "imb messages": Sample(
+        "imb/IMB-P2P_PingPong.openmpi.txt", imb_output.parse, "PingPong",
+        (r" +1024 ", "0.23"), (r" +1024 ", "4258037"),
+    ),
+    "imb modes": Sample(
+        "imb/IMB-RMA.mpich.txt", imb_output.parse, "Bidir_get",
+        (r" +64 ", "0.42"), (r" +64 ", "20"),
+        part="Bidir_get",
+    ),
+    "imb threads": Sample(
+        "imb/IMB-MT.mpich.txt", imb_output.parse, "UniBandMT",
+        (r" +64 ", "879.65"), (r" +64 ", "20"),
+        part="UniBandMT",
+    ),
+    "imb files": Sample(
+        "imb/IMB-IO.openmpi.txt", imb_output.parse, "P_Read_Expl",
+        (r" +64 ", "0.78"), (r" +64 ", "3"),
+        part="P_Read_Expl",
     ),
     "osu": Sample(
         "osu/osu_latency.openmpi.txt", osu.parse, "latency",

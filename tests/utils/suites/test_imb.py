@@ -1,11 +1,14 @@
-"""`suites/imb.py` on recorded outputs of IMB, whole and mutilated."""
+"""`suites/imb_output.py` on recorded outputs of IMB, whole and mutilated."""
 
+import math
 import re
 
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.suites import imb
+from acceptance.suites import imb, imb_output
+from tests.conftest import DATA
+from tests.imb_runs import runs
 from tests.rows import like
 
 PINGPONG = "IMB-MPI1_PingPong.impi.txt"
@@ -131,7 +134,7 @@ def row_of(text, start, benchmark=""):
 def refused(text, benchmark, line, words=""):
     """Parse what must be refused; `line` is the line to blame, or its number."""
     with pytest.raises(ParseError) as caught:
-        imb.parse(text, "run.out")
+        imb_output.parse(text, "run.out")
     fault = caught.value
     number = line if isinstance(line, int) else text.splitlines().index(line) + 1
     place = f"run.out:{number}: " if number else "run.out: "
@@ -145,7 +148,7 @@ def refused(text, benchmark, line, words=""):
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_recorded_output_is_read_completely(read, name):
     version, mpi_standard, tables = WHOLE[name]
-    output = imb.parse(read(name))
+    output = imb_output.parse(read(name))
     assert (output.version, output.mpi_standard) == (version, mpi_standard)
     assert [
         (table.benchmark, table.processes, len(table.rows), table.columns)
@@ -156,7 +159,7 @@ def test_a_recorded_output_is_read_completely(read, name):
 @pytest.mark.parametrize("name", WHOLE)
 def test_rows_and_tables_know_their_lines(read, name):
     lines = read(name).splitlines()
-    output = imb.parse(read(name))
+    output = imb_output.parse(read(name))
     for table in output.tables:
         assert lines[table.number - 1].split() == ["#", "Benchmarking", table.benchmark]
     rows = [row for table in output.tables for row in table.rows]
@@ -171,12 +174,12 @@ def test_rows_and_tables_know_their_lines(read, name):
 
 @pytest.mark.parametrize(("name", "table", "row", "size", "repetitions", "values"), SPOTS)
 def test_a_row_holds_the_printed_values(read, name, table, row, size, repetitions, values):
-    found = imb.parse(read(name)).tables[table].rows[row]
+    found = imb_output.parse(read(name)).tables[table].rows[row]
     assert (found.size, found.values) == (size, {"repetitions": repetitions, **values})
 
 
 def test_only_table_returns_the_table_that_was_asked_for(read):
-    output = imb.parse(read(UNIBAND))
+    output = imb_output.parse(read(UNIBAND))
     assert output.only_table("Uniband", 2) is output.tables[0]
 
 
@@ -186,13 +189,17 @@ def test_only_table_returns_the_table_that_was_asked_for(read):
         (PINGPONG, "Sendrecv", 2, 31, "the output is that of PingPong, which was not asked for"),
         (SENDRECV, "PingPong", 2, 61, "the output is that of Sendrecv, which was not asked for"),
         (PINGPONG, "PingPong", 4, 31, "ran with 2 processes instead of 4"),
-        (WINDOW, "Unidir_Put", 2, 0, "2 tables instead of one"),
+        (WINDOW, "ext.Unidir_Put", 4, 31, "ran with 2 processes instead of 4"),
+        (WINDOW, "ext.Window", 2, 31, "the output is that of Unidir_Put, which was not asked for"),
+        (RMA, "ext.Accumulate", 2, 0, "the output is that of IMB-RMA, not of IMB-EXT"),
+        (IBCAST, "Bcast", 2, 0, "the output is that of IMB-NBC, not of IMB-MPI1"),
     ],
 )
 def test_only_table_refuses_another_run(read, name, benchmark, processes, number, words):
-    output = imb.parse(read(name), "run.out")
+    output = imb_output.parse(read(name), "run.out")
     with pytest.raises(ParseError) as caught:
         output.only_table(benchmark, processes)
+    benchmark = benchmark.rpartition(".")[2]
     assert (caught.value.benchmark, caught.value.number) == (benchmark, number)
     place = f"run.out:{number}: " if number else "run.out: "
     assert str(caught.value).startswith(f"{place}{benchmark}: ")
@@ -318,7 +325,7 @@ def test_a_bad_row_is_refused_by_name(read, fault):
 def test_what_rounding_explains_is_accepted(read, name, benchmark, start, row):
     text = read(name)
     real = row_of(text, start)
-    output = imb.parse(text.replace(real, like(real, row)))
+    output = imb_output.parse(text.replace(real, like(real, row)))
     (found,) = [found for found in output.tables[0].rows if found.size == int(start)]
     assert list(found.values.values()) == [float(field) for field in row.split()[1:]]
 
@@ -434,7 +441,7 @@ def test_versions_with_other_megabytes_are_refused(read, version):
     ],
 )
 def test_versions_with_decimal_megabytes_are_read(read, version, found):
-    assert imb.parse(read(PINGPONG).replace(VERSION, version)).version == found
+    assert imb_output.parse(read(PINGPONG).replace(VERSION, version)).version == found
 
 
 def with_defects(text, defects):
@@ -452,13 +459,15 @@ def test_defects_are_refused(read):
 
 def test_a_column_of_no_defects_is_read(read):
     text, _ = with_defects(read(EXCHANGE), "0.00")
-    rows = imb.parse(text).tables[0].rows
+    rows = imb_output.parse(text).tables[0].rows
     assert [row.values["defects"] for row in rows] == [0.0] * 14
 
 
 def test_warnings_before_the_first_table_are_no_fault(read):
     text = read(PINGPONG)
-    assert imb.parse("libibverbs: Warning: no device\n" + text).tables[0].rows[0].number == 36
+    assert (
+        imb_output.parse("libibverbs: Warning: no device\n" + text).tables[0].rows[0].number == 36
+    )
 
 
 @pytest.mark.parametrize(
@@ -475,20 +484,20 @@ def test_a_missing_column_is_refused(read, name, benchmark, column):
     rows = [line.split(), *(row.split() for row in table.split("\n\n")[0].splitlines()[1:])]
     table = "\n".join(" ".join(row[:index] + row[index + 1 :]) for row in rows)
     with pytest.raises(ParseError, match=f": {benchmark}: "):
-        imb.parse(f"{head}{table}\n\n# All processes entering MPI_Finalize\n")
+        imb_output.parse(f"{head}{table}\n\n# All processes entering MPI_Finalize\n")
 
 
 def test_a_column_that_stands_twice_is_refused(read):
     text = read(PINGPONG).replace("Mbytes/sec", "   t[usec]")
     with pytest.raises(ParseError, match="PingPong"):
-        imb.parse(text)
+        imb_output.parse(text)
 
 
 @pytest.mark.parametrize("name", [PINGPONG, ALLREDUCE, BARRIER, UNIBAND])
 def test_a_column_that_moves_is_refused(read, name):
     text = read(name)
     real = row_of(text, "1000" if name == BARRIER else "1024")
-    benchmark = imb.parse(text).tables[0].benchmark
+    benchmark = imb_output.parse(text).tables[0].benchmark
     for gap in re.finditer(r" (?=\d)", real):
         for other in ("", "  "):
             row = real[: gap.start()] + other + real[gap.end() :]
@@ -530,7 +539,9 @@ def test_an_average_that_its_extremes_can_have_is_read(read, average):
     text = read(ALLTOALL)
     row = "         1024           20         7.54         8.05         7.88"
     assert row in text
-    assert imb.parse(text.replace(row, row.replace("7.88", average))).tables[1].processes == 4
+    assert (
+        imb_output.parse(text.replace(row, row.replace("7.88", average))).tables[1].processes == 4
+    )
 
 
 def exchanged(text, size):
@@ -552,7 +563,7 @@ def slow_link(text):
 
 def test_a_time_and_a_bandwidth_that_were_exchanged_are_refused(read):
     text = slow_link(read(PINGPONG))
-    assert len(imb.parse(text).tables[0].rows) == 24
+    assert len(imb_output.parse(text).tables[0].rows) == 24
     words = "the time 117.60 and the bandwidth 8916.24 are exchanged: the sizes beside it took "
     changed, row = exchanged(text, "1048576")
     refused(changed, "PingPong", row, f"{words}4473.12 and 17802.47 us")
@@ -579,7 +590,7 @@ def test_times_in_disorder_are_read(read, rows):
     for size, values in rows.items():
         real = row_of(text, size)
         text = text.replace(real, like(real, " ".join([*real.split()[:2], values])))
-    found = {str(row.size): row.values["t"] for row in imb.parse(text).tables[0].rows}
+    found = {str(row.size): row.values["t"] for row in imb_output.parse(text).tables[0].rows}
     assert found.items() >= {size: float(row.split()[0]) for size, row in rows.items()}.items()
 
 
@@ -618,6 +629,146 @@ def test_a_bandwidth_below_the_printed_digits_is_computed(read):
         line for line in text.splitlines() if line.split()[:5] == "2 50 0.18 0.18 0.18".split()
     )
     slow = "            2           50      1162.10      1162.11      1162.11         0.00"
-    table = imb.parse(text.replace(line, slow), "x").tables[1]
+    table = imb_output.parse(text.replace(line, slow), "x").tables[1]
     assert table.rows[2].values["bandwidth"] == pytest.approx(2 * 2 / 1162.11)
     assert table.rows[0].values["bandwidth"] == 0, "an empty message has none"
+
+
+#: Recorded outputs of all benchmarks of a component: its file, and how its last part is called.
+COMPONENTS = sorted(path.name for path in (DATA / "imb").glob("IMB-[A-Z0-9]*.*.txt"))
+COMPONENTS = [name for name in COMPONENTS if "_" not in name]
+
+
+def benchmarks_of(family):
+    return {key: row for key, row in imb.BENCHMARKS.items() if row.family == family}
+
+
+@pytest.mark.parametrize("name", COMPONENTS)
+def test_each_benchmark_of_a_component_is_read_as_its_case_reads_it(read, name):
+    """Two processes, 64 and 128 bytes: all of its metrics are there, and above zero."""
+    family = name.partition(".")[0].removeprefix("IMB-").lower()
+    found = dict(runs(read(name)))
+    known = {row.name: key for key, row in benchmarks_of(family).items() if row.runs_with(2)}
+    assert found.keys() == known.keys()
+    for benchmark, text in found.items():
+        row = imb.BENCHMARKS[known[benchmark]]
+        table = imb_output.parse(text, name).only_table(known[benchmark], 2)
+        assert table.processes == (1 if row.alone else 2)
+        sizes = imb.message_sizes(known[benchmark], 2, 6, 7) if row.sized else [None]
+        assert [each.size for each in table.rows] == sizes
+        for column in row.columns:
+            values = [
+                each.values[column.name]
+                for each in table.rows
+                if imb.counts_size(known[benchmark], column, each.size)
+            ]
+            least = 0 if column == imb.OVERLAP else math.ulp(0)
+            assert values, (benchmark, column)
+            assert min(values) >= least, (benchmark, column)
+
+
+def test_all_mpis_were_recorded():
+    recorded = {(name.split(".")[0], name.split(".")[1]) for name in COMPONENTS}
+    assert {mpi for _, mpi in recorded} == {"impi", "mpich", "openmpi"}
+    programs = {row.program for row in imb.BENCHMARKS.values()}
+    assert {program for program, _ in recorded} == programs
+    # Open MPI 4.1 knows no persistent collectives.
+    assert programs - {program for program, mpi in recorded if mpi == "openmpi"} == {"IMB-MPI4"}
+
+
+def joined(read):
+    return imb_output.parse(read(WINDOW)).only_table("ext.Unidir_Put", 2)
+
+
+def test_the_tables_of_both_modes_are_joined(read):
+    table = joined(read)
+    assert table.columns == (
+        *LATENCY, "aggregate_repetitions", "aggregate_t", "aggregate_bandwidth",
+    )  # fmt: skip
+    last = table.rows[-1]
+    assert (last.size, last.values["t"], last.values["aggregate_t"]) == (1024, 1.52, 1.53)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (
+            "MODE: NON-AGGREGATE",
+            "MODE: AGGREGATE",
+            "tables of the modes ['AGGREGATE', 'AGGREGATE']",
+        ),
+        ("#    MODE: AGGREGATE \n", "", "tables of the modes ['NON-AGGREGATE'] instead of"),
+        ("         1024           20         1.52       673.35\n", "", "have other message sizes"),
+    ],
+    ids=["twice", "not told", "row lost"],
+)
+def test_tables_of_other_modes_are_refused(read, old, new, words):
+    text = read(WINDOW)
+    assert old in text
+    with pytest.raises(ParseError, match=re.escape(words)):
+        imb_output.parse(text.replace(old, new)).only_table("ext.Unidir_Put", 2)
+
+
+def test_a_second_mode_of_one_table_is_refused(read):
+    text = read(RMA).replace("#    MODE: AGGREGATE \n", "#    MODE: AGGREGATE \n" * 2)
+    with pytest.raises(ParseError, match="a second mode of one table"):
+        imb_output.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "words"),
+    [
+        (IBCAST, "ing Ibcast ", "ing Ibcost ", "a benchmark of IMB-NBC that is not known"),
+        (PINGPONG, "MPI-1 part", "MPI-7 part", "a component of IMB that is not known: MPI-7"),
+        (IBCAST, "       62.65", "        0.00", "the overlap 0.00 % is not that of its line"),
+        (IBCAST, "        0.80", "        0.70", "the overlap 62.65 % is not that of its line"),
+        ("IMB-MT.impi.txt", "# Benchmarking PingPongMT", "# Benchmarking PingPong",
+         "of IMB-MT that is not known"),
+    ],
+)  # fmt: skip
+def test_what_no_component_prints_is_refused(read, name, old, new, words):
+    text = read(name)
+    assert old in text
+    with pytest.raises(ParseError, match=words):
+        imb_output.parse(text.replace(old, new, 1))
+
+
+THREADS, HALO = "IMB-MT_threads.openmpi.txt", "IMB-HALO.openmpi.txt"
+
+
+def test_the_threads_of_a_process_are_read(read):
+    assert imb_output.parse(read(THREADS)).threads == 2
+    assert imb_output.parse(read("IMB-MT.openmpi.txt")).threads == 1
+    assert imb_output.parse(read(HALO)).threads == 1
+
+
+@pytest.mark.parametrize("column", [2, 3, 4])
+@pytest.mark.parametrize("factor", [0.3, 3.0])
+def test_messages_of_threads_agree_with_their_time_and_bytes(read, column, factor):
+    text = dict(runs(read("IMB-MT.openmpi.txt")))["UniBandMT"]
+    assert imb_output.parse(text).only_table("mt.UniBandMT", 2)
+    row = row_of(text, "64")
+    fields = row.split()
+    changed = float(fields[column]) * factor
+    fields[column] = f"{changed:.2f}" if column < 4 else f"{changed:.0f}"
+    refused(
+        text.replace(row, like(row, " ".join(fields))), "UniBandMT", like(row, " ".join(fields))
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (r"64\(x4\)", "64(x2)", "the bandwidth [0-9.]+ is not that of its line, 128 bytes in"),
+        (r"\(usec\) \S+", "(usec) nan(Mb/s)", "no line as IMB-HALO prints them|is no number"),
+        (r"64\(x4\)", "64(x4)(x4)", "no line as IMB-HALO prints them"),
+        (r"\n128.*\n", "\n64(x4)(bytes) 1(usec) 256(Mb/s)\n", "message sizes do not grow"),
+        (r"\n128.*\n", "\n128(x4)(bytes) 1.0(usec) 512(Mb/s)\n", "'1.0' is no number"),
+        (r"\n\Z", "", "in the middle of a line"),
+    ],
+)
+def test_a_line_that_no_grid_prints_is_refused(read, old, new, words):
+    text = read(HALO)
+    assert re.search(old, text)
+    with pytest.raises(ParseError, match=words):
+        imb_output.parse(re.sub(old, new, text, count=1))

@@ -1,19 +1,24 @@
 """`suites/imb.py` against the outputs of real runs."""
 
+from collections import Counter
+
 import pytest
 
-from acceptance.suites import SUITES, check_of, imb, osu
+from acceptance.suites import SUITES, check_of, imb, imb_output, osu
 
 MIB = 2**20
-REDUCTIONS = ("Allreduce", "Reduce", "Reduce_scatter")
-#: Attribute -> the benchmarks that have it, by the user guide of IMB 2021.
+REDUCTIONS = ("Allreduce", "Reduce", "Reduce_local", "Reduce_scatter", "Reduce_scatter_block")
+MPI1 = [row for row in imb.BENCHMARKS.values() if row.family == "mpi1"]
+#: Attribute -> the benchmarks of IMB-MPI1 that have it, by the user guide of IMB 2021.
 GROUPS = {
     "reduction": " ".join(REDUCTIONS),
-    "part": "Allgather Allgatherv Alltoall Gather Reduce_scatter Scatter",
-    "rooted": "Bcast Gather Reduce Scatter",
-    "point_to_point": "PingPong PingPing Sendrecv Exchange Uniband Biband",
-    "one_way": "PingPong",
-    "one_message": "PingPong",
+    "part": "Allgather Allgatherv Alltoall Alltoallv Gather Gatherv Reduce_scatter "
+    "Reduce_scatter_block Scatter Scatterv",
+    "rooted": "Bcast Gather Gatherv Reduce Scatter Scatterv",
+    "point_to_point": "PingPong PingPing PingPongSpecificSource PingPongAnySource "
+    "PingPingSpecificSource PingPingAnySource Sendrecv Exchange Uniband Biband",
+    "one_way": "PingPong PingPongSpecificSource PingPongAnySource",
+    "one_message": "PingPong PingPongSpecificSource PingPongAnySource",
     "pair_sum": "Uniband Biband",
 }
 
@@ -33,7 +38,7 @@ GROUPS = {
     ],
 )
 def test_message_sizes_are_those_that_imb_prints(recorded, name, table, low, high):
-    found = imb.parse(recorded(f"imb/{name}")).tables[table]
+    found = imb_output.parse(recorded(f"imb/{name}")).tables[table]
     sizes = imb.message_sizes(found.benchmark, found.processes, low, high)
     assert sizes == [row.size for row in found.rows]
 
@@ -98,14 +103,15 @@ def test_stems_name_the_metrics_and_the_peak_of_a_bandwidth(benchmark, stems):
 
 @pytest.mark.parametrize("attribute", GROUPS)
 def test_benchmarks_have_the_attributes_that_they_should(attribute):
-    having = {name for name, row in imb.BENCHMARKS.items() if getattr(row, attribute)}
+    having = {row.name for row in MPI1 if getattr(row, attribute)}
     assert having == set(GROUPS[attribute].split())
 
 
 def test_each_bandwidth_is_compared_with_the_time_or_the_rate_of_its_line():
-    timed = {name for name, row in imb.BENCHMARKS.items() if imb.BANDWIDTH in row.columns}
-    rated = {name for name, row in imb.BENCHMARKS.items() if imb.RATE in row.columns}
-    assert {*imb.COUNTED} == timed - rated == {"PingPong", "PingPing", "Sendrecv", "Exchange"}
+    for row in imb.BENCHMARKS.values():
+        has = any(column.unit == "MB/s" for column in row.columns)
+        has &= row.family != "halo"  # each line tells how many messages it counts
+        assert has == bool(row.counted or imb.RATE in row.columns), row.name
 
 
 @pytest.mark.parametrize(
@@ -148,7 +154,7 @@ def test_reduce_scatter_changed_what_its_size_means(version, part):
     ],
 )
 def test_metrics_are_columns_that_imb_prints(recorded, name, table):
-    found = imb.parse(recorded(f"imb/{name}")).tables[table]
+    found = imb_output.parse(recorded(f"imb/{name}")).tables[table]
     assert {column.name for column in imb.BENCHMARKS[found.benchmark].columns} <= set(found.columns)
 
 
@@ -157,3 +163,74 @@ def test_the_suite_names_the_check_of_each_metric():
     assert check_of("imb.PingPong", "bandwidth_peak") == "checks/imb.py"
     assert check_of("imb.Barrier", "bandwidth") is None
     assert check_of("himeno", "performance") is None
+
+
+def test_each_component_has_its_benchmarks():
+    """As IMB_bnames_*.h, `-list` and Makefile of 2021.11 have them."""
+    counts = Counter(row.family for row in imb.BENCHMARKS.values())
+    assert counts == {
+        "mpi1": 25, "nbc": 26, "mpi4": 26, "rma": 19, "ext": 6, "p2p": 8, "mt": 10, "io": 37,
+        "halo": 1,
+    }  # fmt: skip
+    assert {key for key, row in imb.BENCHMARKS.items() if row.family == "mpi1"} == {
+        row.name for row in MPI1
+    }
+    assert {"rma.Accumulate", "ext.Accumulate", "p2p.PingPong", "nbc.Ibarrier_pure"} <= {
+        *imb.BENCHMARKS
+    }
+
+
+def test_few_are_in_every_night():
+    new = {key for key, row in imb.BENCHMARKS.items() if "." in key and row.is_in("nightly")}
+    assert new == {"nbc.Iallreduce", "rma.Unidir_put"}
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "low", "high", "sizes"),
+    [
+        ("nbc.Ireduce", 0, 3, [0, 4, 8]),
+        ("ext.Unidir_Put", 0, 3, [0, 4, 8]),
+        ("ext.Unidir_Put", 6, 7, [0, 4, 8, 16, 32, 64, 128]),
+        ("rma.Fetch_and_op", 0, 22, [4]),
+        ("p2p.PingPong", 3, 5, [8, 16, 32]),
+        ("mt.BcastMT", 19, 22, [2**19, 2**20]),
+        ("halo.simple_halo", 20, 22, [2**20]),
+        ("io.P_Read_Priv", 0, 2, [0, 1, 2, 4]),
+    ],
+)
+def test_components_have_sizes_of_their_own(benchmark, low, high, sizes):
+    assert imb.message_sizes(benchmark, 2, low, high) == sizes
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "sizes", "threads", "options"),
+    [
+        ("PingPong", [0, 1, 2], 1, "PingPong -iter 9 -npmin 2 -msglog 0:1"),
+        ("Barrier", [], 1, "Barrier -iter 9 -npmin 2"),
+        ("p2p.Corandom", [1, 2], 1, "Corandom -iter 9 -msglog 0:1"),
+        ("mt.BcastMT", [2, 4], 2, "BcastMT -repeat 9 -warmup 10 -thread_level multiple "
+         "-datatype char -count 1,2"),
+        ("mt.ReduceMT", [4, 8], 1, "ReduceMT -repeat 9 -warmup 10 -thread_level multiple "
+         "-datatype int -count 1,2"),
+        ("mt.BarrierMT", [], 1, "BarrierMT -repeat 9 -warmup 10 -thread_level multiple"),
+        ("halo.simple_halo", [1, 2], 1, "simple_halo -repeat 9 -warmup 10 -datatype char "
+         "-count 1,2"),
+    ],
+)  # fmt: skip
+def test_each_program_is_asked_in_its_own_words(benchmark, sizes, threads, options):
+    assert " ".join(imb.options(benchmark, 2, 9, 0, sizes, threads)) == options
+
+
+@pytest.mark.parametrize(
+    ("grid", "processes", "takes"),
+    [("1", 2, 2), ("1.1", 4, 4), ("2.2", 4, 4), ("1.1.1", 2, 1), ("2.1", 2, 2), ("4.2", 2, 2),
+     ("1.1", 6, 4), ("3.1", 2, 3)],
+)  # fmt: skip
+def test_a_grid_takes_as_many_processes_as_it_has_room_for(grid, processes, takes):
+    assert imb.in_grid(grid, processes) == takes
+
+
+@pytest.mark.parametrize("grid", ["", "0", "2x2", "2.", ".2", "-1", "2.0"])
+def test_a_malformed_grid_is_refused(grid):
+    with pytest.raises(ValueError, match=r"it must be whole numbers, for example 2\.2\.1"):
+        imb.in_grid(grid, 2)

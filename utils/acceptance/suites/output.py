@@ -224,11 +224,15 @@ class TableRow:
 
 @dataclass
 class Table:
-    """The table of a benchmark; `processes` is 0 where the output does not tell them."""
+    """The table of a benchmark; `processes` is 0 where the output does not tell them.
+
+    `mode` is how it was run, where that is told and a benchmark has several.
+    """
 
     benchmark: str
     number: int
     processes: int = 0
+    mode: str = ""
     columns: tuple[str, ...] = ()
     rows: list[TableRow] = field(default_factory=list)
 
@@ -264,6 +268,10 @@ class Tables(LineReader):
 
         Raises ParseError when the program ran something else, or more, than it was asked for.
         """
+        return self.only_tables(benchmark, processes, 1)[0]
+
+    def only_tables(self, benchmark: str, processes: int, count: int) -> list[Table]:
+        """Return the tables of such a run, if they are so many."""
         self.benchmark = benchmark
         for table in self.tables:
             self.stand(table.number)
@@ -274,9 +282,10 @@ class Tables(LineReader):
             if table.processes != processes:
                 raise self.error(f"ran with {table.processes} processes instead of {processes}")
         self.stand()
-        if len(self.tables) != 1:
-            raise self.error(f"{len(self.tables)} tables instead of one")
-        return self.tables[0]
+        if len(self.tables) != count:
+            wanted = "one" if count == 1 else str(count)
+            raise self.error(f"{len(self.tables)} tables instead of {wanted}")
+        return self.tables
 
     def read_header(self, table: Table, header: str, required: Collection[str] = ()) -> None:
         """Take the columns of a table."""
