@@ -6,7 +6,9 @@ import reframe as rfm
 from reframe.core.exceptions import SanityError
 
 from acceptance.core.errors import QUOTED
+from acceptance.core.findings import Finding
 from acceptance.core.text import clipped
+from acceptance.fabric import plausibility
 from acceptance.machine import CACHE_SCRIPT, last_level_cache
 from acceptance.references import SOURCES
 from acceptance.suites import hpcc, hpcc_output
@@ -199,6 +201,16 @@ class Hpcc(PlacedCheck):
         self.provenance["order"] = str(self.order)
         self.provenance["filled"] = f"{self.filled:.2f}"
         return hpcc.values(output.summary, self.np, peak=self.peak(), **self.in_cache())
+
+    def beyond_the_wire(self):
+        """Return which results cannot be true, those of STREAM by the memory of a node."""
+        vector, part = hpcc.stream_vector(self.order, self.np), self.current_partition
+        lines, told = plausibility.implausible_stream(
+            self.measurements, vector, extras_of(part), self.layout
+        )
+        if told:
+            self.provenance["memory"] = told
+        return [*super().beyond_the_wire(), *(Finding("implausible", line) for line in lines)]
 
     def sources(self, name):
         """Judge a small problem by no published number that depends on its size."""

@@ -1,4 +1,4 @@
-"""NAS Parallel Benchmarks: eight programs, their classes, and the ways in which ranks can stand."""
+"""NAS Parallel Benchmarks: nine programs, their classes, and the ways in which ranks can stand."""
 
 import functools
 
@@ -52,7 +52,7 @@ def published(part) -> set[tuple[str, str, int]]:
     """Return benchmark, class and processes of results that papers have of a partition."""
     return {
         (name, keys["class"], int(keys["np"]))
-        for name in npb.NAMES
+        for name in npb.BENCHMARKS
         for keys in stated(part, f"npb.{name}")
         if {"np", "class"} <= keys.keys()
     }
@@ -64,17 +64,25 @@ def cases(part, mode: str, classes: str) -> set[tuple[str, str, int]]:
 
     `classes` (`S,W`) overrides those of the mode; ValueError for a class that there is not. In the
     acceptance mode all numbers of processes are run, and what papers have; otherwise the largest
-    one that a class allows, whether papers have it or not. What is simulated is really computed,
-    and always that of the smoke mode.
+    one that a class allows, whether papers have it or not. A class of dt is a number of processes:
+    the largest one is run. What is simulated is really computed, and always that of the smoke mode.
     """
     mode = "smoke" if extras_of(part).simulated else mode
     wanted = classes.split(",") if classes else CLASSES[mode]
     if unknown := [word for word in wanted if word not in tuple(npb.CLASSES)]:
         raise ValueError(f"classes has {', '.join(map(repr, unknown))}; it takes some of S,W,A,...")
     found = set()
-    for name in npb.NAMES:
-        legal = [case for case in possible(part) if case[0] == name and case[1] in wanted]
-        if mode == "nightly" and not classes:
+    for name, row in npb.BENCHMARKS.items():
+        if not row.is_in(mode):
+            continue
+        any_class = name in npb.TRAFFIC and not classes
+        legal = [
+            case for case in possible(part)
+            if case[0] == name and (any_class or case[1] in wanted)
+        ]  # fmt: skip
+        if any_class:
+            legal = legal[-1:]
+        elif mode == "nightly" and not classes:
             legal = [case for case in legal if case[1] == wanted[case[2] > FEW]][-1:]
         elif mode != "acceptance":
             legal = list({case[1]: case for case in legal}.values())
@@ -92,7 +100,7 @@ def possible(part) -> list[tuple[str, str, int]]:
         least, largest = 2, min(largest, SIMULATED_RANKS)
     counted = {
         (name, problem_class, processes)
-        for name in npb.NAMES
+        for name in npb.BENCHMARKS
         for problem_class in npb.CLASSES
         for processes in npb.counts(name, largest)
     }
@@ -151,6 +159,7 @@ class NpbBuild(SuiteBuild):
     def variants(self):
         """Restrict names, classes and numbers of processes; the default builds hundreds."""
         names, classes, counts = (sorted(set(column)) for column in zip(*self.cases(), strict=True))
+        names = sorted({name.partition("-")[0] for name in names})
         return (
             f"names={','.join(names)} classes={','.join(classes)} "
             f"nprocs={','.join(map(str, counts))}"
@@ -166,8 +175,9 @@ class NpbBuild(SuiteBuild):
 
 
 def program_names(name: str, problem_class: str, processes: int) -> tuple[str, ...]:
-    """Return the names that a program has in 3.3 and in 3.4."""
-    return tuple(npb.program(name, problem_class, processes, v) for v in ("3.3", "3.4"))
+    """Return the names that a program has in 3.3, which runs no dt, and in 3.4."""
+    versions = ("3.4",) if name in npb.TRAFFIC else ("3.3", "3.4")
+    return tuple(npb.program(name, problem_class, processes, version) for version in versions)
 
 
 @rfm.simple_test
@@ -212,6 +222,8 @@ class Npb(PlacedCheck):
         self.benchmark, self.problem_class, np = self.program.split(".")
         self.np = int(np)
         self.benchmark_name = f"npb.{self.benchmark}"
+        if self.benchmark in npb.TRAFFIC:
+            self.executable_opts = [self.benchmark.partition("-")[2].upper()]
 
     def spills(self):
         """Run 121 processes on nodes of 8 cores."""
@@ -267,13 +279,20 @@ class Npb(PlacedCheck):
             return [npb.COMMUNICATION]
         # The time is printed with two decimals: of class S it is often 0.00.
         small = self.problem_class == "S"
-        return [column for column in npb.METRICS if not small or column.stem != "time"]
+        return [
+            column
+            for column in npb.METRICS
+            if column in self.row.columns and (not small or column.stem != "time")
+        ]
 
     def measure(self):
         """Return metric -> (value, unit) from the final block of the output."""
         result = npb.only_result(
             self.output(), self.benchmark, self.problem_class, self.np, self.stdout.evaluate()
         )
+        if self.benchmark in npb.TRAFFIC:
+            errors, where = self.errors(), self.stderr.evaluate()
+            npb.check_sum(errors, self.benchmark, self.problem_class, where)
         self.provenance["suite"] = f"NPB {result.values['Version']}"
         self.too_short = result.seconds < npb.TIMING_FLOOR and not self.simulated
         if self.too_short:

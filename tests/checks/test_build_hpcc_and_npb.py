@@ -1,11 +1,17 @@
-"""The fixture that builds suites, of HPCC and NPB: real Spack, real sources, real runs."""
+"""The fixture that builds suites, of HPCC and NPB: real Spack, real sources, real runs.
 
+Of NPB those are versions whose sources a mirror may have; the pinned one is the newest, which
+everybody gets who reaches upstream.
+"""
+
+import gzip
 import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from acceptance.machine import externals
+from acceptance.core.paths import Workspace
+from acceptance.machine import Spack, environment_for, externals, pinned_version
 from acceptance.suites import hpcc, npb
 from tests.builds import NEEDED, SHA_OF_HPCC, SHA_OF_NPB, archive, by_hand, run, trees
 from tests.conftest import MIRROR, Site
@@ -43,7 +49,7 @@ NPB_BUILDS = [
 
 @pytest.fixture(scope="session")
 def npb_site(built):
-    """The same site, which has environments of the older release as well."""
+    """The same site, whose environments ask for versions that are not the pinned one."""
     site = Site(built.folder, dict(built.environment))
     site.add_system(f"""
         import runpy
@@ -51,10 +57,12 @@ def npb_site(built):
         local = runpy.run_path({str(ROOT / "config/systems/local.py")!r})
         environments = [
             {{
-                **environ, "name": "older-" + environ["extras"]["mpi"], "target_systems": ["local"],
-                "extras": {{**environ["extras"], "versions": {{"npb": "3.3.1"}}}},
+                **environ, "name": f"npb-{{version}}-{{environ['extras']['mpi']}}",
+                "extras": {{**environ["extras"], "versions": {{"npb": version}}}},
+                "target_systems": ["local"],
             }}
             for environ in local["ENVIRONMENTS"] if "spack" in environ["features"]
+            for version in {[*SHA_OF_NPB]}
         ]
         (partition,) = local["SYSTEM"]["partitions"]
         partition["environs"] += [environ["name"] for environ in environments]
@@ -65,7 +73,7 @@ def npb_site(built):
 
 def npb_options(version, mpi, classes):
     """Return the environment that builds a version of NPB, and the options for these classes."""
-    environment = f"{'older' if version == '3.3.1' else 'spack'}-{mpi}"
+    environment = f"npb-{version}-{mpi}"
     options = ["-S", f"classes={classes}", *by_hand(SHA_OF_NPB[version], "NpbBuild")]
     return environment, *options
 
@@ -117,12 +125,31 @@ def test_npb_is_built_once_and_runs(npb_built, version, mpi, classes):
         }  # fmt: skip
 
 
+def test_the_recipe_has_the_pinned_version_and_lets_the_integers_of_dt_wrap(built, monkeypatch):
+    """No source of the pinned version need be there: another one is built."""
+    version, mpi, _ = NPB_BUILDS[0]
+    if archive(SHA_OF_NPB[version]) is None:
+        pytest.skip(f"{MIRROR} has no NPB {version}")
+    monkeypatch.setenv("SPACK_MIRROR", str(MIRROR))
+    spack = Spack.find(Workspace.of({"ACCEPTANCE_VAR": str(built.var)}))
+    folder = environment_for("npb", "local", mpi, spack, version, "names=dt classes=A nprocs=1")
+    known = spack.run("-e", str(folder), "versions", "--safe", "npb").out.split()
+    assert {pinned_version("npb"), *SHA_OF_NPB} <= {*known}
+    as_it_is = ["--no-checksum"] * bool(by_hand(SHA_OF_NPB[version], "NpbBuild"))
+    for step in (["concretize"], ["install", *as_it_is]):
+        done = spack.run("-e", str(folder), *step)
+        assert not done.fault, done.err
+    program = (folder / ".spack-env/view/bin/dt.A.x").resolve()
+    log = gzip.decompress((program.parents[1] / ".spack/spack-build-out.txt.gz").read_bytes())
+    assert b"-fwrapv dt.c\n" in log
+
+
 def test_a_program_of_npb_that_the_build_lacks_is_named(npb_built):
     """The suite's makefile goes on when one program does not compile, and succeeds."""
     version, mpi, classes = NPB_BUILDS[0]
     if archive(SHA_OF_NPB[version]) is None:
         pytest.skip(f"{MIRROR} has no NPB {version}")
-    locks = npb_built.var.glob(f"output/*/local/default/spack-{mpi}/NpbBuild*/spack.lock")
+    locks = npb_built.var.glob(f"output/*/local/default/npb-{version}-{mpi}/NpbBuild*/spack.lock")
     roots = (root for lock in locks for root in json.loads(lock.read_text())["roots"])
     (built,) = {root["hash"] for root in roots}
     (folder,) = (path for path in trees(npb_built) if path.name.endswith(built))

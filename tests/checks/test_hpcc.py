@@ -100,6 +100,30 @@ def test_stream_beyond_the_caches_of_a_node_is_the_memory(site, recorded, cache,
     assert ("EP-STREAM-Copy/G-HPL" in values) is ("EP" not in in_cache)
 
 
+@pytest.mark.parametrize(
+    ("memory_bandwidth", "words"),
+    [
+        (10**6, ""),
+        # 16.5 MB arrays of both processes, Copy at 26.9 GB/s of each.
+        (1000, "STREAM-"),
+        (None, "not compared: the partition states no memory_bandwidth"),
+    ],
+)
+def test_stream_that_no_memory_can_do_fails(site, recorded, memory_bandwidth, words):
+    stated = f'"memory_bandwidth": {memory_bandwidth}, ' if memory_bandwidth else ""
+    output = recorded("hpcc/hpccoutf_no_input.openmpi.txt")
+    replay(site, output, extras=f'{stated}"cache": 4000000, "mode": "smoke"')
+    done, (status, verdict) = run(site, "-S", "Hpcc.order=3520", *BLOCK)
+    case, _ = only_case(site)
+    assert (status, done.status) == ((1, 1) if memory_bandwidth == 1000 else (0, 0)), done.output
+    if status:
+        message = only_problem(verdict)
+        assert "implausible: EP-STREAM" in message
+        assert "these bytes were not moved" in message
+    else:
+        assert case.provenance.get("memory", "") == words
+
+
 def test_each_run_starts_without_the_output_of_another(site, recorded):
     replay(site, recorded(N500))
     for _ in range(2):

@@ -331,6 +331,35 @@ def test_a_program_that_is_missing_is_named_as_both_releases_name_it(site, recor
     assert "the environment recorded promises the suite npb" in message
 
 
+#: What DT of class S says on its standard error of the graph BH.
+SUM = " DT_BH.S L2 Norm = 30892725.000000"
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (SUM, ""),
+        (SUM.replace("3089", "3098"), "the sum of what arrived is 30982725.000000 instead of 3089"),
+        ("no verification", "DT_BH.S: the sum of what arrived is not there"),
+    ],
+)
+def test_dt_runs_its_graph_with_a_process_for_each_node(site, recorded, said, words):
+    extras = '"nodes": 1, "cores": 8, "mode": "acceptance"'
+    script = replay(site, recorded("npb/3.4.3_dt-bh.S.5.openmpi.txt"), "dt.S.x", extras)
+    script.write_text(f'{script.read_text()}echo "{said}" >&2\n[ "$*" = BH ]\n')
+    done, (status, verdict) = run(site, "dt-bh.S.5")
+    assert (done.status, status) == ((1, 1) if words else (0, 0)), done.output
+    if words:
+        assert words in only_problem(verdict)
+        return
+    case, values = only_case(site)
+    assert case.benchmark == "npb.dt-bh"
+    # Its time is 0.00 in most classes.
+    assert values == {"mops_total": (42.34, "Mop/s")}
+    assert case.provenance["suite"] == "NPB 3.4.3"
+    assert "shorter than 1 s, not judged" in case.provenance["timing"]
+
+
 # The cases that there are.
 
 
@@ -420,6 +449,42 @@ def test_classes_are_chosen_by_an_option(small, classes, expected):
     cases = small(SMOKE, "-S", f"classes={classes}")
     for name in npb.NAMES:
         assert {found[1] for found in programs(cases) if found[0] == name} == expected
+
+
+TRAFFIC = '"nodes": 1, "cores": 48, "mode": "acceptance"'
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        # Two trees have a class for 43 processes, the shuffle one for 32.
+        ((), {("dt-bh", "B", 43), ("dt-wh", "B", 43), ("dt-sh", "W", 32)}),
+        (("-S", "classes=S"), {("dt-bh", "S", 5), ("dt-wh", "S", 5), ("dt-sh", "S", 12)}),
+        (("-S", "classes=C"), set()),
+        (("--mode=nightly",), set()),
+    ],
+)
+def test_acceptance_runs_dt_with_the_most_processes_that_its_graphs_take(small, options, expected):
+    cases = [case for case in small(TRAFFIC, *options) if case[0].startswith("dt")]
+    assert programs(cases) == expected
+    # 43 processes stand in one way only, on a node.
+    assert {case[1:3] for case in cases} <= {("intra-node", "block")}
+
+
+def test_dt_of_the_old_release_is_not_run(small, site):
+    small(TRAFFIC)
+    old = ('"extras": {"suites"', '"extras": {"versions": {"npb": "3.3.1"}, "suites"')
+    change(site.folder / "site.py", old)
+    cases = listed(site)
+    assert cases
+    assert not [case for case in cases if case[0].startswith("dt")]
+
+
+def test_what_a_mode_leaves_out_is_said_once(site, recorded):
+    replay(site, recorded(f"npb/{CG}"), "cg.S.2")
+    done = site.reframe("-c", "checks/npb.py", "-lC")
+    line = "npb.py: mode smoke: 8 of 11 programs; all: -S mode=acceptance"
+    assert done.output.count(line) == 1
 
 
 @pytest.mark.parametrize("classes", ["X", "w", "S, W", "SW"])

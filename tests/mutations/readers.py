@@ -98,7 +98,12 @@ def npb_reader(text: str) -> Reader:
     """Ask for the benchmark, class and processes of an output of NPB."""
     whole = npb.parse(text)
     problem_class, processes = whole.values["Class"], whole.values["Total processes"]
-    columns = [c for c in npb.METRICS if problem_class != "S" or c.stem != "time"]
+    columns = [
+        column
+        for column in npb.METRICS
+        if column in npb.BENCHMARKS[whole.benchmark].columns
+        and (problem_class != "S" or column.stem != "time")
+    ]
 
     def read(text: str) -> Values:
         result = npb.only_result(text, whole.benchmark, problem_class, processes)

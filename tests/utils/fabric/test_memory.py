@@ -3,9 +3,15 @@
 import pytest
 
 from acceptance.core.extras import PartitionExtras
-from acceptance.fabric.plausibility import CACHES, implausible_inside, memory_limit
+from acceptance.fabric.plausibility import (
+    CACHES,
+    implausible_inside,
+    implausible_stream,
+    memory_limit,
+)
 from acceptance.machine import Layout
 from acceptance.suites import find
+from acceptance.suites.hpcc import KERNELS
 
 ONE = Layout(2, 2, "intra-node")
 #: 100 GB/s, and 1 MiB of caches, 3 with private ones.
@@ -79,3 +85,53 @@ def test_what_is_not_stated_is_told_as_not_compared(stated, said):
 )
 def test_what_is_no_bandwidth_of_pairs_is_not_compared(benchmark, name, unit):
     assert judged(benchmark, {name: (1e-9, unit)}) == ([], "")
+
+
+#: Four processes on a node, each with arrays of 2 MiB: four caches of 1 MiB, twice.
+FOUR, VECTOR = Layout(8, 4, "inter-node"), 2**18
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"),
+    [
+        # Two arrays of four processes are 16 MiB, of which 3 may be in caches.
+        ("EP-STREAM-Copy", 100 / 4 * 16 / 13),
+        ("EP-STREAM-Scale", 100 / 4 * 16 / 13),
+        ("EP-STREAM-Add", 100 / 4 * 24 / 21),
+        ("EP-STREAM-Triad", 100 / 4 * 24 / 21),
+        # One process alone has 4 MiB, or 6.
+        ("Single-STREAM-Copy", 100 * 4),
+        ("Single-STREAM-Triad", 100 * 2),
+    ],
+)
+def test_stream_is_bound_by_the_memory_of_a_node(name, limit):
+    beside = {"EP-DGEMM": (1e9, "Gflop/s"), "EP-STREAM-Copy/G-HPL": (1e9, "B/flop")}
+    measured = {**beside, name: (1.01 * limit, "GB/s")}
+    assert implausible_stream(measured, VECTOR, NODE, FOUR) == ([], "")
+    measured[name] = 1.03 * limit, "GB/s"
+    (line,), told = implausible_stream(measured, VECTOR, NODE, FOUR)
+    assert told == ""
+    assert line.startswith(f"implausible: {name} is {1.03 * limit:g} GB/s, memory of 100000 MB/s")
+    assert f"a process at most {limit:.5g} of {4 if name.startswith('EP') else 1} at once" in line
+
+
+def test_the_worst_kernel_of_stream_is_told():
+    measured = {f"EP-STREAM-{kernel}": (30.0 + n, "GB/s") for n, kernel in enumerate(KERNELS)}
+    (line,), _ = implausible_stream(measured, VECTOR, NODE, FOUR)
+    assert line.startswith("implausible: EP-STREAM-Triad is 33 GB/s")
+
+
+def test_stream_in_the_cache_is_not_compared():
+    measured = {"EP-STREAM-Copy-in-cache": (1e9, "GB/s"), "G-HPL": (1.0, "Gflop/s")}
+    said = "not compared: the arrays of STREAM fit into the caches"
+    assert implausible_stream(measured, VECTOR, NODE, FOUR) == ([], said)
+    # A node may state less than what decides on the name.
+    assert implausible_stream({"EP-STREAM-Copy": (1e9, "GB/s")}, 10, NODE, FOUR) == ([], "")
+
+
+def test_stream_is_not_compared_where_no_memory_is_stated():
+    measured, said = {"EP-STREAM-Copy": (1e9, "GB/s")}, "not compared: the partition states no "
+    for stated, lacking in (({}, "memory_bandwidth and no cache"), ({"cache": 1}, "memory_band")):
+        lines, told = implausible_stream(measured, VECTOR, PartitionExtras(**stated), FOUR)
+        assert not lines
+        assert told.startswith(said + lacking)

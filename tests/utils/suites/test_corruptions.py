@@ -94,6 +94,10 @@ SAMPLES = {
         "npb/3.4_lu.W.2.openmpi.txt", npb.parse, "lu",
         (" Time in seconds ", "9.75"), (" Total processes ", "2"), frozenset({"no whole part"}),
     ),
+    "npb traffic": Sample(
+        "npb/3.4.3_dt-sh.S.12.openmpi.txt", npb.parse, "dt-sh",
+        (" Mop/s total ", "28.64"), (" Total processes ", "12"), frozenset({"no whole part"}),
+    ),
     "patterns": Sample(
         "patterns/aapc_np2.mpich.txt", patterns.parse, "",
         ('{"type":"phase"', "{loop_us}"), ('{"type":"phase"', "{repetitions}"),

@@ -27,6 +27,13 @@ WHOLE = {
     GRID: (500, (4, 4), 2),
 }
 CORRECT = (SAMPLE, SMALL, SIX)
+#: What the summary has not, in the order of its sections -> its lines in the sample.
+SLOWEST = {
+    "StarRandomAccess_min": "Minimum GUP/s 1.085088",
+    "StarRandomAccess_LCG_min": "Minimum GUP/s 1.318688",
+    "StarFFT_min": "Minimum Gflop/s 10.277315",
+    "StarDGEMM_min": "Minimum Gflop/s 12.496570",
+}
 
 
 @pytest.fixture
@@ -102,7 +109,7 @@ def test_a_recorded_output_is_read_completely(read, name):
     assert len(residuals(output, "PTRANS")) == 10
     lines = text.splitlines()
     printed = [line.partition("=") for line in lines if re.match(r"\w+=", line)]
-    assert [key for key, _, _ in printed] == list(output.summary)
+    assert [*(key for key, _, _ in printed), *SLOWEST] == list(output.summary)
     for key, _, value in printed:
         found = output.summary[key]
         assert value == found if isinstance(found, str) else float(value) == found
@@ -301,6 +308,54 @@ def test_numbers_as_c_prints_them_are_read(read, printed, value):
     assert hpcc.parse(text).summary["MPIFFT_time3"] == value
 
 
+@pytest.mark.parametrize("key", SLOWEST)
+def test_the_slowest_process_is_read_from_its_section(read, key):
+    output = hpcc.parse(read(SAMPLE))
+    number, line = output.printed[key]
+    assert line == SLOWEST[key] == read(SAMPLE).splitlines()[number - 1]
+    assert output.summary[key] == float(line.split()[-1])
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "nan",
+        "-1.085088",
+        "+1.085088",
+        "1.08509",
+        "1.0850880",
+        "01.085088",
+        "1e-06",
+        "inf",
+        "****",
+        "",
+    ],
+)
+@pytest.mark.parametrize("key", SLOWEST)
+def test_a_slowest_process_that_is_no_number_is_refused(read, key, value):
+    test, line = key.removesuffix("_min"), SLOWEST[key]
+    bad = f"{line.rpartition(' ')[0]} {value}"
+    refused(in_section(read(SAMPLE), test, line, bad), test, bad, "this is not one slowest process")
+
+
+@pytest.mark.parametrize("key", SLOWEST)
+def test_a_slowest_process_that_is_not_there_or_twice_is_refused(read, key):
+    test, line = key.removesuffix("_min"), SLOWEST[key]
+    words = "this is not one slowest process"
+    refused(in_section(read(SAMPLE), test, f"{line}\n", ""), test, 0, words)
+    fault = fault_of(in_section(read(SAMPLE), test, line, f"{line}\n{line}"))
+    assert (fault.benchmark, fault.line) == (test, line)
+
+
+@pytest.mark.parametrize("key", SLOWEST)
+def test_a_slowest_process_without_a_result_or_above_the_average_is_refused(read, key):
+    test, line = key.removesuffix("_min"), SLOWEST[key]
+    for value, words in (("0.000000", "no result"), ("99.000000", "above the average, Star")):
+        bad = f"{line.rpartition(' ')[0]} {value}"
+        text = in_section(read(SAMPLE), test, line, bad)
+        refused(text, test, bad, words, **wanted(SAMPLE))
+
+
 @pytest.mark.parametrize("line", ["", "HPL_N", "HPL N=3", "WARNING: no memory"])
 def test_a_line_that_is_no_value_is_refused(read, line):
     text = read(SAMPLE).replace("HPL_NB=80\n", f"{line}\nHPL_NB=80\n")
@@ -309,7 +364,7 @@ def test_a_line_that_is_no_value_is_refused(read, line):
     assert fault.benchmark == "Summary"
 
 
-RESULTS = [(test, key) for test, keys in hpcc.TESTS.items() for key in keys]
+RESULTS = [(test, key) for test, keys in hpcc.TESTS.items() for key in keys if key not in SLOWEST]
 
 
 @pytest.mark.parametrize(("test", "key"), RESULTS)

@@ -36,6 +36,11 @@ VALUES = {
     "Single-FFTE": (10.7144, "Gflop/s"),
     "EP-DGEMM": (30.7955, "Gflop/s"),
     "Single-DGEMM": (52.5438, "Gflop/s"),
+    # From the sections.
+    "EP-RandomAccess-min": (1.085088, "GUP/s"),
+    "EP-RandomAccess-LCG-min": (1.318688, "GUP/s"),
+    "EP-FFTE-min": (10.277315, "Gflop/s"),
+    "EP-DGEMM-min": (12.49657, "Gflop/s"),
     "PingPong-latency-min": (0.1009, "us"),
     "PingPong-latency-avg": (0.101654, "us"),
     "PingPong-latency-max": (0.102408, "us"),

@@ -12,6 +12,7 @@ from tests.utils.suites.test_hpcc import (
     NO_INPUT,
     SAMPLE,
     SIX,
+    SLOWEST,
     fault_of,
     in_section,
     read,
@@ -20,7 +21,7 @@ from tests.utils.suites.test_hpcc import (
 )
 
 __all__ = ["read"]
-RESULTS = [(test, key) for test, keys in hpcc.TESTS.items() for key in keys]
+RESULTS = [(test, key) for test, keys in hpcc.TESTS.items() for key in keys if key not in SLOWEST]
 
 
 def contradicted(text, tests=hpcc.TESTS):

@@ -183,6 +183,29 @@ def test_3_4_is_as_3_3_but_for_lu(name):
                 assert old is new
 
 
+def test_dt_wants_a_process_for_each_node_of_its_graph():
+    """The table of DT/README, and 3.3, whose program exits with 1."""
+    legal = {
+        (name, problem_class): [n for n in range(1, 1025) if npb.legal(name, problem_class, n)]
+        for name in npb.TRAFFIC
+        for problem_class in npb.CLASSES
+    }
+    tree = {"S": [5], "W": [11], "A": [21], "B": [43], "C": [], "D": [], "E": []}
+    shuffle = {"S": [12], "W": [32], "A": [80], "B": [192], "C": [], "D": [], "E": []}
+    for name, expected in (("dt-bh", tree), ("dt-wh", tree), ("dt-sh", shuffle)):
+        assert {letter: legal[name, letter] for letter in npb.CLASSES} == expected
+        assert npb.counts(name, 1024) == [number for (number,) in filter(None, expected.values())]
+        assert not any(npb.legal(name, "S", n, "3.3") for n in range(1, 20))
+        # Resident, without the MPI: A 18 MiB, B 158 MiB of the largest process.
+        assert npb.memory(name, "B", 43) / 43 == pytest.approx(162 * 2**20)
+        for word in ("C", "F", "", "SW"):
+            with pytest.raises(ValueError, match=f"{word!r} is no class of NPB's {name}: S W A B$"):
+                npb.sizes(name, word)
+    assert npb.sizes("dt-sh", "B") == ((3538944,), 192)
+    with pytest.raises(ValueError, match="'SW' is no class"):
+        npb.legal("dt-bh", "SW", 5)
+
+
 def test_class_e_of_is_is_new_in_3_4():
     assert not any(npb.legal("is", "E", n, "3.3") for n in ASKED)
     assert [n for n in ASKED if npb.legal("is", "E", n)] == [64, 128, 256, 512, 1024]
@@ -328,6 +351,11 @@ def test_classes_grow(name):
 )
 def test_programs_are_named_by_class_and_in_3_3_by_processes(version, expected):
     assert npb.program("bt", "C", 16, version) == expected
+
+
+def test_dt_is_one_program_for_all_graphs():
+    assert {npb.program(name, "S", 5) for name in npb.TRAFFIC} == {"dt.S.x"}
+    assert npb.program("dt-bh", "S", 5, "3.3") == "dt-bh.S.5"
 
 
 @pytest.mark.parametrize("version", ["", "3", "3.2", "3.35", "3.40", "4.0", "v3.4", "3.4x"])

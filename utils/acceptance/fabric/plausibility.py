@@ -2,9 +2,10 @@
 
 How fast can processes of one node exchange messages that do not fit into its caches? A message is
 read from the buffer of one process and written to that of another; more copies, and reading what
-will be written, only add to it. Benchmarks use the same buffers in each repetition, so that caches
-of C bytes save at most C of the W bytes of all buffers a time, whatever they keep: W - C go through
-the memory. Sizes of which nothing is left are not compared.
+will be written, only add to it. The arrays of STREAM move through it likewise. Benchmarks use the
+same buffers in each repetition, so that caches of C bytes save at most C of the W bytes of all
+buffers a time, whatever they keep: W - C go through the memory. Sizes of which nothing is left are
+not compared.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,6 +25,7 @@ from acceptance.fabric.link_report import parse
 from acceptance.fabric.rates import HDR100_LANES
 from acceptance.machine import Layout
 from acceptance.suites import Benchmark
+from acceptance.suites.hpcc import KERNELS
 
 #: The metrics that are bandwidths, and what their units are in MB/s.
 METRICS = ("bandwidth", "bandwidth_peak", "throughput")
@@ -305,3 +307,42 @@ def implausible_inside(
         f"caches of {stated.cache} bytes let processes of a node exchange at most {most:.5g}: "
         "these bytes were not moved"
     ], told
+
+
+#: How many arrays of doubles each kernel of STREAM reads and writes.
+_ARRAYS = dict(zip(KERNELS, (2, 2, 3, 3), strict=True))
+
+
+def implausible_stream(
+    measurements: Mapping[str, tuple[float, str]],
+    vector: int,
+    stated: PartitionExtras,
+    layout: Layout,
+) -> tuple[list[str], str]:
+    """Return what of STREAM no memory can do, and why nothing was compared; empty: it was.
+
+    A result is that of one process in GB/s, `vector` the length of one of its arrays. Those of a
+    node run at the same time (EP), or one runs alone (Single). Results in the cache have other
+    names. A line with the worst metric, or none.
+    """
+    names = [name for name in measurements if name.partition("-STREAM-")[2] in _ARRAYS]
+    if not names:
+        return [], "not compared: the arrays of STREAM fit into the caches"
+    if absent := [name for name in ("memory_bandwidth", "cache") if not getattr(stated, name)]:
+        return [], f"not compared: the partition states no {' and no '.join(absent)}"
+    over = {}
+    for name in names:
+        (value, unit), (kind, _, kernel) = measurements[name], name.partition("-STREAM-")
+        processes = layout.per_node if kind == "EP" else 1
+        moved, caches = 8 * vector * _ARRAYS[kernel] * processes, CACHES * stated.cache
+        most = stated.memory_bandwidth / UNITS[unit] / processes
+        if moved > caches and exceeds(value, most := most * moved / (moved - caches)):
+            over[name] = value / most, value, most, unit, processes
+    if not over:
+        return [], ""
+    name, (_, value, most, unit, processes) = max(over.items(), key=lambda item: item[1])
+    return [
+        f"implausible: {name} is {value:g} {unit}, memory of {stated.memory_bandwidth:g} MB/s and "
+        f"caches of {stated.cache} bytes give a process at most {most:.5g} of {processes} at once: "
+        "these bytes were not moved"
+    ], ""

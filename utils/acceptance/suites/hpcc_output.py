@@ -17,13 +17,13 @@ that `Output.check` compares the output with what was asked for. Numbers are C's
 that did not run. Source of the form and of the bounds: HPCC 1.5.0, src/io.c and the source of each
 test.
 
-Results of the summary stand in their sections, too. A section and the summary print one variable
-with two formats, or a result and the work and the time of which it is made. A figure stands for all
-numbers that are printed like it; two figures that have none of these in common contradict each
-other. Sources: HPCC 1.5.0, `src/io.c` for the summary; `onecpu.c`, `single_cpu.c`,
-`star_single_cpu.c` of each test, `FFT/mpifft.c`, `RandomAccess/MPIRandomAccess.c`,
-`PTRANS/pdtransdriver.c`, `HPL_pdtest.c` and `src/bench_lat_bw_1.5.2.c` for the sections. These
-formats are the same from 1.4.0 on.
+Results of the summary stand in their sections, too, and only there what the slowest process had. A
+section and the summary print one variable with two formats, or a result and the work and the time
+of which it is made. A figure stands for all numbers that are printed like it; two figures that have
+none of these in common contradict each other. Sources: HPCC 1.5.0, `src/io.c` for the summary;
+`onecpu.c`, `single_cpu.c`, `star_single_cpu.c` of each test, `FFT/mpifft.c`,
+`RandomAccess/MPIRandomAccess.c`, `PTRANS/pdtransdriver.c`, `HPL_pdtest.c` and
+`src/bench_lat_bw_1.5.2.c` for the sections. These formats are the same from 1.4.0 on.
 """
 
 import functools
@@ -64,6 +64,8 @@ _SECTION = re.compile(r"(?P<edge>Begin|End) of (?P<name>\w+) section\.\Z", re.AS
 _END = "End of HPC Challenge tests."
 _ENDING = re.compile(rf"^{re.escape(_END)}\nCurrent time .+\n\n#{{72}}\n\Z", re.MULTILINE)
 _VALUE = re.compile(r"(?P<key>[A-Za-z]\w*)=(?P<value>.*)\Z", re.ASCII)
+#: What the slowest process of a test had.
+_SLOWEST = re.compile(r"Minimum G(UP|flop)/s (?P<value>(0|[1-9]\d*)\.\d{6})\Z", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d+\Z", re.ASCII)
 
 _TESTS_LOST = r" *\d+ tests (completed and failed|skipped)", r" *0+ ", 2
@@ -140,6 +142,18 @@ class Output(LineReader):
         for test in (*TESTS, _SUMMARY):
             if test not in self.sections:
                 raise self._fault(test, "the section is missing")
+        for test, keys in TESTS.items():
+            for key in keys:
+                if key.endswith("_min"):
+                    self._read_slowest(test, key)
+
+    def _read_slowest(self, test: str, key: str) -> None:
+        """Read what the slowest process of a test had, as if the summary had it."""
+        lines = [line for line in self.sections[test] if line[1].startswith("Minimum ")]
+        found = _SLOWEST.match(lines[0][1]) if len(lines) == 1 else None
+        if not found:
+            raise self._fault(test, "this is not one slowest process", lines[-1] if lines else None)
+        self.summary[key], self.printed[key] = float(found["value"]), lines[0]
 
     def read_line(self, text: str) -> None:
         """Read a line of any kind."""
@@ -268,6 +282,10 @@ class Output(LineReader):
         for key in TESTS[test]:
             if key in _WORK:
                 yield from self._made(test, key)
+            if key.endswith("_min"):
+                mean = TESTS[test][0]
+                if Range.rounded(self.value(test, key), 5e-7).low > self._figure(test, mean).high:
+                    yield key, f"above the average, {self.printed[mean][1]}"
         if test == "LatencyBandwidth":
             for what in ("Latency_usec", "Bandwidth_GBytes"):
                 bounds = [f"{bound}PingPong{what}" for bound in ("Min", "Avg", "Max")]

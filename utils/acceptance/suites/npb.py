@@ -19,7 +19,12 @@ Only this block is read: bodies say SUCCESSFUL too, even with the wrong number o
 has `Compiled procs` for `Active processes` and ends with a fax number; timers, if enabled, follow
 the block. Times are in s, rates in 10^6 operations a second, both with two decimals.
 
-Sources: NPB 3.3.1, 3.4.1 and 3.4.2, `sys/setparams.c`, the programs' own checks at run time, the
+DT sends data along one of three graphs, with a process for each node of it. Its block is called
+after graph and class (`DT_BH.S Benchmark Completed`), has the nodes as Iterations and no processes
+at work. It counts values, in 2^20 of them. Beyond class A it verifies nothing, and says SUCCESSFUL:
+see `check_sum`.
+
+Sources: NPB 3.3.1, 3.4.1 to 3.4.3, `sys/setparams.c`, the programs' own checks at run time, the
 declarations of their arrays, the lines that set `mflops` or `Mops`, `common/print_results.f`,
 `c_print_results.c`, and runs; each rule names its file. Releases of the same 3.3 or 3.4 are taken
 as equal. 3.3 is built for one class and one number of processes, 3.4 for one class.
@@ -36,6 +41,8 @@ from acceptance.suites.output import SLACK, LineReader, Range
 from acceptance.suites.records import Benchmark, Column, Suite
 
 NAMES = ("is", "ep", "cg", "mg", "ft", "bt", "sp", "lu")
+#: DT by its graph: from many sources to one sink (bh), from one to many (wh), a shuffle (sh).
+TRAFFIC = ("dt-bh", "dt-wh", "dt-sh")
 CLASSES = "SWABCDE"
 #: They need a square number of processes.
 SQUARE = ("bt", "sp")
@@ -52,6 +59,10 @@ BENCHMARKS = {
         family="application" if name in ("bt", "sp", "lu") else "kernel",
     )
     for name in NAMES
+} | {
+    # Mostly its time is too short for the two decimals.
+    name: Benchmark(name, METRICS[1:], sized=False, since_mode="acceptance", family="traffic")
+    for name in TRAFFIC
 }  # fmt: skip
 #: The suite. Each number of processes and class may have a program of its own.
 SUITE = Suite(
@@ -92,6 +103,8 @@ _SIZES: dict[str, tuple[tuple[int, ...], ...]] = {
     "bt": _cubes(12, 24, 64, 102, 162, 408, 1020),
     "sp": _cubes(12, 36, 64, 102, 162, 408, 1020),
     "lu": _cubes(12, 33, 64, 102, 162, 408, 1020),
+    # Classes C and D would print a rate that overflows a C int.
+    **dict.fromkeys(TRAFFIC, ((6912,), (55296,), (442368,), (3538944,))),
 }  # fmt: skip
 _ITERATIONS = {
     "is": (10,) * 7,
@@ -102,6 +115,8 @@ _ITERATIONS = {
     "bt": (60, 200, 200, 200, 200, 250, 250),
     "sp": (100, 400, 400, 400, 400, 500, 500),
     "lu": (50, 300, 250, 250, 250, 300, 300),
+    **dict.fromkeys(("dt-bh", "dt-wh"), (5, 11, 21, 43)),
+    "dt-sh": (12, 32, 80, 192),
 }
 
 #: The fewest processes where it is not one: IS/is.c (MIN_PROCS), and where sizes would overflow
@@ -115,7 +130,7 @@ _FEWEST = {
 #: the root of the processes, and for each process (ghost cells, buffers and copies). Made from the
 #: declarations in IS/is.c, EP/ep.f, CG/cg.f, MG/globals.h, FT/ft.f, BT/header.h, SP/header.h and
 #: LU/applu.incl of 3.3.1 (3.4 takes no more) for up to 1024 processes: to 10 %; to 31 % where bt,
-#: sp and lu take less than 7 GiB.
+#: sp and lu take less than 7 GiB. A process of DT (DT/dt.c) holds up to six arrays of its size.
 _MEMORY = {
     "is": ((144, -8, 0.758), (576, -32, 3.03), (2304, -128, 12.1), (36860, -2050, 194),
            (589800, -33900, 3180)),
@@ -131,6 +146,7 @@ _MEMORY = {
            (309400, 3670, 0)),
     "lu": ((48.25, 5.38, 0.119), (182.8, 13.3, 0.409), (701.1, 41.5, 0.539), (10690, 239, 0.601),
            (164000, 1440, 0)),
+    **dict.fromkeys(TRAFFIC, ((20.25, 0, 20.25), (162, 0, 162))),
 }  # fmt: skip
 
 
@@ -145,10 +161,10 @@ def release(version: str) -> str:
 def sizes(name: str, problem_class: str) -> tuple[tuple[int, ...], int]:
     """Return what the final block prints as Size, and its Iterations.
 
-    A size is three numbers of grid points, or one number: of keys (is), rows (cg) or random
-    numbers (ep; it counts no iterations, 0). Raises ValueError for a class that there is not.
+    A size is three numbers of grid points, or one number: of keys (is), rows (cg), values (dt) or
+    random numbers (ep; it counts no iterations, 0). Raises ValueError for a class that it has not.
     """
-    index = _index(problem_class)
+    index = _index(name, problem_class)
     return _SIZES[name][index], _ITERATIONS[name][index]
 
 
@@ -159,9 +175,13 @@ def legal(name: str, problem_class: str, processes: int, version: str = "3.4") -
     here. Whether a program of 3.3 can be built is another question, see `is_linkable`. Raises
     ValueError for an unknown class or version.
     """
-    index = _index(problem_class)
-    size = _SIZES[name][index]
     old = release(version) == "3.3"
+    if name in TRAFFIC and problem_class in tuple(CLASSES):
+        # DT/dt.c: with more, some are idle; that of 3.3 exits with 1 when all went well.
+        index = CLASSES.index(problem_class)
+        return not old and processes in _ITERATIONS[name][index : index + 1]
+    index = _index(name, problem_class)
+    size = _SIZES[name][index]
     if processes < _FEWEST.get((name, problem_class), 1):
         return False
     if name == "ep":
@@ -196,7 +216,7 @@ def memory(name: str, problem_class: str, processes: int = 1) -> float:
 
     The MPI library's buffers come on top. Raises ValueError for an unknown class.
     """
-    index = max(_index(problem_class), CLASSES.index("A"))
+    index = max(_index(name, problem_class), CLASSES.index("A"))
     one, by_root, by_process = _MEMORY[name][index - CLASSES.index("A")]
     more = by_root * (math.sqrt(processes) - 1) + by_process * (processes - 1)
     return 2**20 * (one + max(more, 0))
@@ -213,9 +233,11 @@ def counts(name: str, largest: int) -> list[int]:
     """Return the numbers of processes to run with: 2, 4, 8, ... up to `largest`.
 
     bt and sp get 4, 16, 64, ... and the largest square, 1 if no larger one fits: a quarter of the
-    points is enough to see the trend, and the last one fills the machine. Not all of them are
-    legal in each class.
+    points is enough to see the trend, and the last one fills the machine. dt gets the nodes of its
+    graphs. Not all of them are legal in each class.
     """
+    if name in TRAFFIC:
+        return [nodes for nodes in _ITERATIONS[name] if nodes <= largest]
     if name not in SQUARE:
         return [2**n for n in range(1, largest.bit_length())]
     if largest < 1:
@@ -226,19 +248,21 @@ def counts(name: str, largest: int) -> list[int]:
 
 
 def program(name: str, problem_class: str, processes: int, version: str = "3.4") -> str:
-    """Return the file name of a program, as the suite's makefiles build it."""
-    suffix = str(processes) if release(version) == "3.3" else "x"
-    return f"{name}.{problem_class}.{suffix}"
+    """Return the file name of a program, as the suite's makefiles build it; of dt in 3.4 alone."""
+    if release(version) == "3.3":
+        return f"{name}.{problem_class}.{processes}"
+    return f"{name.partition('-')[0]}.{problem_class}.x"
 
 
-def _index(problem_class: str) -> int:
-    if len(problem_class) != 1 or problem_class not in CLASSES:
-        raise ValueError(f"{problem_class!r} is no class of NPB: {' '.join(CLASSES)}")
-    return CLASSES.index(problem_class)
+def _index(name: str, problem_class: str) -> int:
+    classes = CLASSES[: len(_SIZES[name])]
+    if len(problem_class) != 1 or problem_class not in classes:
+        raise ValueError(f"{problem_class!r} is no class of NPB's {name}: {' '.join(classes)}")
+    return classes.index(problem_class)
 
 
 # How many operations each program counts: the lines that set `mflops` or `Mops` in `cg.f`, `mg.f`,
-# `ft.f`, `bt.f`, `sp.f`, `lu.f` and `ep.f`, and in `is.c` the call of `c_print_results`.
+# `ft.f`, `bt.f`, `sp.f`, `lu.f`, `ep.f`; in `is.c` and `dt.c` the call of `c_print_results`.
 
 Size = tuple[int, ...]
 
@@ -253,6 +277,12 @@ def _ft(size: Size, iterations: int) -> float:
     points = float(math.prod(size))
     log = math.log(points)
     return points * (14.8157 + 7.19641 * log + (5.23518 + 7.21113 * log) * iterations)
+
+
+def _dt(size: Size, nodes: int) -> float:
+    """Return those of dt: a tree has an arc less than nodes, a shuffle two for each but sources."""
+    arcs = {12: 16, 32: 48, 80: 128, 192: 320}.get(nodes, nodes - 1)
+    return 1e6 * size[0] * arcs / 2**20
 
 
 def _polynomial(*coefficients: float) -> Callable[[Size, int], float]:
@@ -275,6 +305,7 @@ _OPERATIONS: dict[str, Callable[[Size, int], float]] = {
     "bt": _polynomial(3478.8, -17655.7, 28023.7, 0),
     "sp": _polynomial(881.174, -4683.91, 11484.5, -19272.4),
     "lu": _polynomial(1984.77, -10923.3, 27770.9, -144010),
+    **dict.fromkeys(TRAFFIC, _dt),
 }
 
 
@@ -303,6 +334,7 @@ def contradiction(name: str, problem_class: str, seconds: float, mops: float) ->
 AT_WORK = {"3.3": "Compiled procs", "3.4": "Active processes"}
 LAST = {"3.3": "Fax: 650-604-3957", "3.4": "npb@nas.nasa.gov"}
 OPERATIONS = {"is": "keys ranked", "ep": "Random numbers generated"}  # others: floating point
+OPERATIONS |= dict.fromkeys(TRAFFIC, "bytes transmitted")
 #: The form of a value, what is wrong with another text, and how it is read.
 _Form = tuple[str, str, Callable[[str], Any]]
 # Fortran may drop a zero before the point.
@@ -319,10 +351,10 @@ def _points(text: str) -> Size:
     return tuple(map(int, text.split("x")))
 
 
-def _fields(name: str, version: str) -> dict[str, _Form]:
+def _fields(name: str, version: str, problem_class: str | None) -> dict[str, _Form]:
     """Return the labels of the block in their order, with the form of what stands behind each."""
     operation = OPERATIONS.get(name, "floating point")
-    return {
+    fields: dict[str, _Form] = {
         "Class": (f"[{CLASSES}]", "it is no class; U is a size that none has", str),
         "Size": (r"\d+( *x *\d+ *x *\d+)?", "it is no size", _points),
         "Iterations": _COUNT_OR_ZERO if name == "ep" else _COUNT,
@@ -338,6 +370,10 @@ def _fields(name: str, version: str) -> dict[str, _Form]:
         ),
         "Compile date": (".*", "", str),
     }  # fmt: skip
+    if problem_class:  # told by the block's first line, of dt
+        fields["Class"] = problem_class, f"the block is that of class {problem_class}", str
+        del fields[AT_WORK[version]]
+    return fields
 
 
 #: What follows the fields, in this order: a title, the options, where to send the results.
@@ -352,7 +388,9 @@ _REST = (
     ),
 )
 _TITLE = re.compile(r"NAS Parallel Benchmarks (?P<version>\S+) -- (?P<name>[A-Z]{2}) Benchmark\Z")
-_COMPLETED = re.compile(r"(?P<name>[A-Z]{2}) Benchmark Completed\.?\Z")
+_COMPLETED = re.compile(
+    r"((?P<name>[A-Z]{2})|(?P<graph>DT_[BWS]H)\.(?P<class>[A-Z])) Benchmark Completed\.?\Z"
+)
 _FIELD = re.compile(r"(?P<label>[A-Z][A-Za-z/ ]*?) *=(?: (?P<value>.*))?\Z")
 # How the programs say why they stop. `Error is 0.8E-15` in the body of CG and MG is a result.
 _REASON = re.compile(
@@ -436,7 +474,8 @@ class Result(LineReader):
         if match := _TITLE.match(line):
             self._read_title(match["name"].lower(), match["version"])
         elif match := _COMPLETED.match(line):
-            self._read_completed(match["name"].lower())
+            name = match["name"] or match["graph"].replace("_", "-")
+            self._read_completed(name.lower(), match["class"])
         elif self.block and line and not self.whole:
             if len(self.values) < len(self.fields):
                 self._read_field(line)
@@ -446,20 +485,21 @@ class Result(LineReader):
     def _read_title(self, name: str, version: str) -> None:
         if self.benchmark:
             raise self.error("a second title: two runs in one output")
-        if name not in NAMES:
+        if name not in {known.partition("-")[0] for known in BENCHMARKS}:
             raise self.error("the title of a benchmark that is not known")
         try:
             self.release = release(version)
         except ValueError as error:
             raise self.error(str(error)) from None
-        self.benchmark, self.fields = name, _fields(name, self.release)
+        self.benchmark = name
 
-    def _read_completed(self, name: str) -> None:
+    def _read_completed(self, name: str, problem_class: str | None) -> None:
         if self.block:
             raise self.error("a second final block: two runs in one output")
-        if name != self.benchmark:
+        if name not in BENCHMARKS or name.partition("-")[0] != self.benchmark:
             raise self.error(f"the final block of {name} under {self.benchmark or 'no'} title")
-        self.block = self.number
+        self.block, self.benchmark = self.number, name
+        self.fields = _fields(name, self.release, problem_class)
 
     def _read_field(self, line: str) -> None:
         found, expected = _FIELD.match(line), [*self.fields][len(self.values)]
@@ -534,3 +574,24 @@ def only_result(
     if message := contradiction(name, problem_class, result.seconds, result.mops_total):
         raise fault(message, "Mop/s total")
     return result
+
+
+#: What DT's sums are in each of its classes: DT/dt.c (verify).
+_SUMS = {
+    "dt-bh": (30892725, 4102461, 17809491, 4317114),
+    "dt-wh": (67349758, 204280762, 1289925229, 7877279917),
+    "dt-sh": (58875767, 186944764, 610856482, 1836863082),
+}
+
+
+def check_sum(errors: str, name: str, problem_class: str, source: str = "stderr") -> None:
+    """Compare the sum that DT prints on its standard error with the one that is right.
+
+    The program does so up to class A. Raises ParseError for another sum, or none.
+    """
+    wanted = f"{_SUMS[name][_index(name, problem_class)]}.000000"
+    graph = f"{name.upper().replace('-', '_')}.{problem_class}"
+    found = re.findall(rf"{re.escape(graph)} L2 Norm = (\S+)", errors)
+    if set(found) != {wanted}:
+        told = f"is {', '.join(found)} instead of {wanted}" if found else "is not there"
+        raise ParseError(source, f"{graph}: the sum of what arrived {told}", benchmark=name)

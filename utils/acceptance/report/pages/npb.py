@@ -23,7 +23,7 @@ from acceptance.report.plot_model import (
 )
 from acceptance.report.results import Drawn, Kind, Results, Sweep
 from acceptance.report.source import Source
-from acceptance.suites.npb import COMMUNICATION, NAMES
+from acceptance.suites.npb import BENCHMARKS, COMMUNICATION
 
 METRICS = ("mops_total", COMMUNICATION.stem)
 #: What tells configurations apart beside partition and environment.
@@ -64,7 +64,7 @@ def _bars(found: Iterable[Results]) -> Bars:
     configurations: dict[tuple[object, ...], dict[Program, Sweep]] = {}
     for sweep in (sweep for each in found for sweep in each.sweeps.values()):
         name = sweep.benchmark.removeprefix("npb.")
-        if name in NAMES and sweep.stem in METRICS and None in sweep.values:
+        if name in BENCHMARKS and sweep.stem in METRICS and None in sweep.values:
             nodes, mapping, intranode = (sweep.keys.get(key, "") for key in _TOLD)
             ways = mapping != "cyclic", intranode == "loopback"
             key = *sweep.place.speed, *ways, sweep.environment, nodes, mapping, intranode
@@ -147,7 +147,7 @@ def _published(source: Source, bars: Bars, drawn: set[Program]) -> list[Trace]:
     times: dict[str, dict[Program, tuple[float, str]]] = {}
     for row in source.library.values if source.library else ():
         name = row.benchmark.removeprefix("npb.")
-        own = row.system == system and name in NAMES
+        own = row.system == system and name in BENCHMARKS
         if own and row.metric == "time" and row.relation == "=":
             one = program(name, row.parameters)
             times.setdefault(row.partition, {})[one] = row.value, row.citation
