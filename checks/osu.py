@@ -92,17 +92,16 @@ def tell_lacking(environment: str, missing: list[str]) -> None:
 
 
 @functools.cache
-def lacking() -> dict[str, list[str]]:
+def lacking() -> dict[str, set[str]]:
     """Return environment -> the programs that its OSU lacks; nothing of what is built first."""
+    here = (environment_of(each, part) for part in partitions() for each in part.environs)
     found = {}
-    for part in partitions():
-        for each in part.environs:
-            environment = environment_of(each, part)
-            built = builds(environment) or source_of(environment, "osu")
-            promised = "osu" in environment["features"] and not built
-            if promised and not broken_promise(environment, SUITES["osu"]):
-                missing = later(functools.partial(program_of, environment, "osu"))
-                found[each.name] = [*{*found.get(each.name, ()), *missing}]
+    for environment in {repr(each): each for each in here}.values():
+        built = builds(environment) or source_of(environment, "osu")
+        promised = "osu" in environment["features"] and not built
+        if promised and not broken_promise(environment, SUITES["osu"]):
+            missing = later(functools.partial(program_of, environment, "osu"))
+            found.setdefault(environment["name"], set()).update(missing)
     for name, missing in found.items():
         tell_lacking(name, sorted(missing))
     return found
