@@ -183,9 +183,10 @@ class OsuBenchmark(PlacedCheck):
 
     def takes(self, part):
         """Leave out what the program refuses, what no model knows, and what a mode leaves out."""
-        if extras_of(part).simulated:
+        usual = (self.buffers, self.synchronization) == ("same", "")
+        if extras_of(part).simulated and not (self.row.simulated and usual):
             # The model knows no buffers, and the time that a launch takes is that of this machine.
-            return self.row.simulated and (self.buffers, self.synchronization) == ("same", "")
+            return False
         if self.row.family == "congestion":
             # One process a node, so that each pair shares nothing but the link to the first node.
             return self.nodes(part) == self.np <= MOST_OF_FAN
