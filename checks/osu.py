@@ -92,17 +92,16 @@ def tell_lacking(environment: str, missing: list[str]) -> None:
 
 
 @functools.cache
-def lacking() -> dict[str, list[str]]:
+def lacking() -> dict[str, set[str]]:
     """Return environment -> the programs that its OSU lacks; nothing of what is built first."""
+    here = (environment_of(each, part) for part in partitions() for each in part.environs)
     found = {}
-    for part in partitions():
-        for each in part.environs:
-            environment = environment_of(each, part)
-            built = builds(environment) or source_of(environment, "osu")
-            promised = "osu" in environment["features"] and not built
-            if promised and not broken_promise(environment, SUITES["osu"]):
-                missing = later(functools.partial(program_of, environment, "osu"))
-                found[each.name] = [*{*found.get(each.name, ()), *missing}]
+    for environment in {repr(each): each for each in here}.values():
+        built = builds(environment) or source_of(environment, "osu")
+        promised = "osu" in environment["features"] and not built
+        if promised and not broken_promise(environment, SUITES["osu"]):
+            missing = later(functools.partial(program_of, environment, "osu"))
+            found.setdefault(environment["name"], set()).update(missing)
     for name, missing in found.items():
         tell_lacking(name, sorted(missing))
     return found
@@ -184,9 +183,10 @@ class OsuBenchmark(PlacedCheck):
 
     def takes(self, part):
         """Leave out what the program refuses, what no model knows, and what a mode leaves out."""
-        if extras_of(part).simulated:
+        usual = (self.buffers, self.synchronization) == ("same", "")
+        if extras_of(part).simulated and not (self.row.simulated and usual):
             # The model knows no buffers, and the time that a launch takes is that of this machine.
-            return self.row.simulated and (self.buffers, self.synchronization) == ("same", "")
+            return False
         if self.row.family == "congestion":
             # One process a node, so that each pair shares nothing but the link to the first node.
             return self.nodes(part) == self.np <= MOST_OF_FAN

@@ -12,9 +12,9 @@ import pytest
 
 from acceptance.suites import imb, imb_output
 from tests.conftest import MIRROR, needs_wheels
-from tests.imb_runs import runs
 from tests.needs import requires
 from tests.places import WHEELS
+from tests.recorded import runs
 
 #: Upstream's archive of IMB 2021.11.
 ARCHIVE = "_source-cache/archive/72/728b522b*.tar.gz"
@@ -77,7 +77,7 @@ def outcomes(launcher, programs, folder, variables):
 def read(family, output):
     """Return benchmark -> `ran` or the parser's fault, of what an output has."""
     found = {}
-    for name, text in runs(output):
+    for name, text in runs("imb", output):
         key = names(family).get(name)
         try:
             if key:

@@ -13,7 +13,7 @@ from acceptance.machine.partition_size import process_counts, usable_cores
 from acceptance.suites import imb
 from tests import stored as results
 from tests.conftest import needs_wheels
-from tests.imb_runs import runs
+from tests.recorded import runs
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
 
@@ -79,7 +79,7 @@ def test_a_bandwidth_above_what_the_memory_of_the_node_moves_fails(site, recorde
 
 def one_benchmark(recorded, component, name):
     """Return the output of a run of one benchmark of a component, 64 and 128 bytes."""
-    return dict(runs(recorded(f"imb/IMB-{component}.openmpi.txt")))[name]
+    return dict(runs("imb", recorded(f"imb/IMB-{component}.openmpi.txt")))[name]
 
 
 #: Benchmark -> the metrics that its recorded output has, those of 64 bytes.

@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.suites import osu
 from tests.conftest import DATA, only_case, only_problem
-from tests.osu_runs import runs
+from tests.recorded import runs
 
 LATENCY = "osu/osu_latency.openmpi.txt"
 VERIFY = "-c -i 10 -x 1 -u 0"
@@ -31,7 +31,7 @@ def replay(site, output, program="osu_latency", verified=None):
 
 
 def of_mpich(program):
-    return dict(runs((DATA / "osu/every.mpich.txt").read_text()))[program]
+    return dict(runs("osu", (DATA / "osu/every.mpich.txt").read_text()))[program]
 
 
 def configure(site, *replacements):

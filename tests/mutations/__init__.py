@@ -13,13 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from acceptance.core.errors import ParseError
-from tests import imb_runs, osu_runs
 from tests.mutations.kinds import KINDS
 from tests.mutations.readers import SUITES, Reader, Values
 from tests.places import ROOT
-
-#: Suite -> what takes a file with several outputs apart.
-_PARTS = {"imb": imb_runs.runs, "osu": osu_runs.runs}
+from tests.recorded import runs
 
 REFUSED, SAME, OTHER, TRACEBACK = OUTCOMES = "refused", "same", "other", "traceback"
 
@@ -79,8 +76,7 @@ def records(suite: str, folders: Sequence[Path] = ()) -> list[Record]:
     found = []
     for path in files(suite, folders):
         whole = path.read_bytes().decode("latin-1")
-        parts = _PARTS[suite](whole) if suite in _PARTS else [("", whole)]
-        for name, text in parts:
+        for name, text in runs(suite, whole):
             with contextlib.suppress(ParseError):
                 asked = (name,) if suite == "osu" else ()
                 found.append(Record(path / name, text, SUITES[suite](text, *asked)))

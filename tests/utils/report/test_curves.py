@@ -65,6 +65,24 @@ def test_results_are_those_of_the_newest_session_and_can_be_followed(qdr):
     assert "session 00000003; recorded, not judged" in between.samples[0].note
 
 
+def test_the_slow_tail_stands_beside_its_mean_and_no_other_percentile(made):
+    sweep = next(
+        sweep
+        for each in results(made)
+        for sweep in each.sweeps.values()
+        if sweep.benchmark == "osu.latency"
+    )
+    tails = {stem: replace(sweep, stem=f"latency_{stem}") for stem in ("p50", "p90", "p99")}
+    assert curves.family_of(tails["p99"]) == curves.family_of(sweep)
+    assert curves.family_of(tails["p50"]) is curves.family_of(tails["p90"]) is None
+    assert curves.labels([sweep, tails["p99"]]) == [
+        "osu.latency, latency, inter-node, spack-openmpi",
+        "osu.latency, latency p99, inter-node, spack-openmpi",
+    ]
+    assert curves.of_benchmark("osu.bw", "bandwidth_p10").id == "bandwidth"
+    assert curves.limits([replace(sweep, stem="latency_p99")])[0] == []
+
+
 def test_what_judged_a_number_is_said(made):
     metric = made.ledger.session(UUID).cases[1].metrics[-1]
     sweep = next(

@@ -9,7 +9,7 @@ import pytest
 from acceptance.core.errors import ParseError
 from acceptance.suites import hpcc_output, imb_output, npb, osu, patterns
 from tests.conftest import DATA
-from tests.imb_runs import runs
+from tests.recorded import runs
 from tests.rows import like
 
 
@@ -27,13 +27,14 @@ class Sample:
     real: tuple[str, str]
     whole: tuple[str, str]
     free: frozenset[str] = frozenset()
-    #: Which of several outputs in the file.
-    part: str = ""
 
     @property
     def text(self):
-        text = (DATA / self.path).read_text()
-        return dict(runs(text))[self.part] if self.part else text
+        """The whole file, or that of one program of many in it: `osu/every.mpich.txt/bw`."""
+        path = DATA / self.path
+        if path.exists():
+            return path.read_text()
+        return dict(runs(path.parts[-3], path.parent.read_text()))[path.name]
 
 
 SAMPLES = {
@@ -54,19 +55,16 @@ SAMPLES = {
         (r" +1024 ", "0.23"), (r" +1024 ", "4258037"),
     ),
     "imb modes": Sample(
-        "imb/IMB-RMA.mpich.txt", imb_output.parse, "Bidir_get",
+        "imb/IMB-RMA.mpich.txt/Bidir_get", imb_output.parse, "Bidir_get",
         (r" +64 ", "0.42"), (r" +64 ", "20"),
-        part="Bidir_get",
     ),
     "imb threads": Sample(
-        "imb/IMB-MT.mpich.txt", imb_output.parse, "UniBandMT",
+        "imb/IMB-MT.mpich.txt/UniBandMT", imb_output.parse, "UniBandMT",
         (r" +64 ", "879.65"), (r" +64 ", "20"),
-        part="UniBandMT",
     ),
     "imb files": Sample(
-        "imb/IMB-IO.openmpi.txt", imb_output.parse, "P_Read_Expl",
+        "imb/IMB-IO.openmpi.txt/P_Read_Expl", imb_output.parse, "P_Read_Expl",
         (r" +64 ", "0.78"), (r" +64 ", "3"),
-        part="P_Read_Expl",
     ),
     "osu": Sample(
         "osu/osu_latency.openmpi.txt", osu.parse, "latency",
@@ -79,6 +77,14 @@ SAMPLES = {
     "osu full": Sample(
         "osu/osu_alltoall_f_np4.openmpi.txt", osu.parse, "alltoall",
         (r"1024 ", "7.85"), (r"1024 ", "20"),
+    ),
+    "osu overlap": Sample(
+        "osu/every.mpich.txt/iallreduce", osu.parse, "iallreduce",
+        (r"64 ", "1.88"), (r"64 ", "64"),
+    ),
+    "osu percentile": Sample(
+        "osu/every.mpich.txt/bw", osu.parse, "bw",
+        (r"64 ", "836.43"), (r"64 ", "64"),
     ),
     "hpcc": Sample(
         "hpcc/hpccoutf.openmpi.txt", hpcc_output.parse, "Summary",

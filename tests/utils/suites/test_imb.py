@@ -8,7 +8,7 @@ import pytest
 from acceptance.core.errors import ParseError
 from acceptance.suites import imb, imb_output
 from tests.conftest import DATA
-from tests.imb_runs import runs
+from tests.recorded import runs
 from tests.rows import like
 
 PINGPONG = "IMB-MPI1_PingPong.impi.txt"
@@ -647,7 +647,7 @@ def benchmarks_of(family):
 def test_each_benchmark_of_a_component_is_read_as_its_case_reads_it(read, name):
     """Two processes, 64 and 128 bytes: all of its metrics are there, and above zero."""
     family = name.partition(".")[0].removeprefix("IMB-").lower()
-    found = dict(runs(read(name)))
+    found = dict(runs("imb", read(name)))
     known = {row.name: key for key, row in benchmarks_of(family).items() if row.runs_with(2)}
     assert found.keys() == known.keys()
     for benchmark, text in found.items():
@@ -745,7 +745,7 @@ def test_the_threads_of_a_process_are_read(read):
 @pytest.mark.parametrize("column", [2, 3, 4])
 @pytest.mark.parametrize("factor", [0.3, 3.0])
 def test_messages_of_threads_agree_with_their_time_and_bytes(read, column, factor):
-    text = dict(runs(read("IMB-MT.openmpi.txt")))["UniBandMT"]
+    text = dict(runs("imb", read("IMB-MT.openmpi.txt")))["UniBandMT"]
     assert imb_output.parse(text).only_table("mt.UniBandMT", 2)
     row = row_of(text, "64")
     fields = row.split()

@@ -7,7 +7,7 @@ import pytest
 from acceptance.core.errors import ParseError
 from acceptance.suites import osu
 from tests.conftest import DATA
-from tests.osu_runs import runs
+from tests.recorded import runs
 from tests.rows import like
 
 LATENCY = "osu_latency.openmpi.txt"
@@ -92,7 +92,7 @@ EVERY = ("every.openmpi.txt", "every.mpich.txt", "every.impi.txt")
 
 def recorded_runs(name):
     """Return program -> output of a file of all programs."""
-    return dict(runs((DATA / "osu" / name).read_text()))
+    return dict(runs("osu", (DATA / "osu" / name).read_text()))
 
 
 def of_mpich(program):

@@ -152,7 +152,9 @@ GROUPS = {
     "balance": "latency bw bibw mbw_mr",
     "pair_sum": "mbw_mr",
     "synchronizations": ONE_SIDED,
-    "simulated": "latency bw bibw multi_lat mbw_mr allgather allgatherv allreduce alltoall "
+    "simulated": "latency_persistent bw_persistent bibw_persistent bw_fan_out alltoallw gatherv "
+    "scatterv reduce_scatter_block latency bw bibw multi_lat mbw_mr allgather allgatherv allreduce "
+    "alltoall "
     "alltoallv barrier bcast gather reduce reduce_scatter scatter put_latency get_latency put_bw "
     "get_bw",
 }

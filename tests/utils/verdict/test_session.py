@@ -352,6 +352,22 @@ def test_skipped_cases_are_shown_and_measure_nothing(site):
     assert skipped.get("message") == "skipped: the switch is being repaired"
 
 
+def test_cases_that_are_skipped_for_one_reason_are_one_note(site):
+    body = """
+        number = parameter([1, 2, 3])
+
+        @run_before("run")
+        def leave(self):
+            self.skip("no such program" if self.number > 1 else "repaired")
+    """
+    folder = write_checks(site, skips=plain("Skips", body + MEASURES))
+    assert site.reframe("-c", folder, "-r").status == 0
+    _, verdict = site.gate()
+    assert verdict["skipped"] == 3
+    notes = sorted(note.partition(" [")[2] for note in verdict["notes"] if "skipped: " in note)
+    assert notes == ["no such program], and 1 more for the same reason", "repaired]"]
+
+
 def test_a_run_without_storage_cannot_be_green(site):
     folder = write_checks(site, good=plain("Good", MEASURES))
     site.reframe("-c", folder, "-r", RFM_ENABLE_RESULTS_STORAGE="0")

@@ -360,6 +360,8 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
             programs.append(program_of(environment, suite.key, name))
         except FileNotFoundError as err:
             faults.append(str(err))
+        if programs and not every:
+            break
     lacking = faults[0] if faults and (every or not programs) else ""
     if not (folder or ours or programs):
         example = f'"suites": {{"{suite.key}": "<folder>"}}'

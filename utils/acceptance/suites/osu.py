@@ -73,7 +73,8 @@ class OsuProgram(Benchmark):
     tails: bool = field(default=True, kw_only=True)
     #: What `-s` lets it synchronize by, the one that it takes by itself first.
     synchronizations: tuple[str, ...] = field(default=(), kw_only=True)
-    #: SimGrid runs it.
+    #: SimGrid (3.32) runs it, and gives the same times again: where processes compute as well,
+    #: or are threads, it does not, and it has no neighbourhoods.
     simulated: bool = field(default=False, kw_only=True)
     #: Its name in the communication balance, if it is part of that.
     balance: str = field(default="", kw_only=True)
@@ -100,7 +101,8 @@ SYNCHRONIZATIONS = {
 
 _messages = partial(OsuProgram, point_to_point=True, family="pt2pt")
 _two = partial(_messages, processes="two")
-_persistent = partial(_two, family="persistent", since="7.1", since_mode="acceptance")
+_persistent = partial(_two, family="persistent", since="7.1", since_mode="acceptance",
+                      simulated=True)  # fmt: skip
 #: Processes of one node send to those of all others, or receive from them; `-z` lets the first
 #: process wait for ever unless it stands on the first node by name.
 _fan = partial(OsuProgram, columns=(BANDWIDTH,), title="OSU MPI Bandwidth Test", link_factor=1,
@@ -158,7 +160,7 @@ _ROWS = (
     _persistent("bibw_persistent", (BANDWIDTH,), "OSU MPI Bi-Directional Bandwidth Persistent Test",
                 buffers=True, link_factor=2),
     _fan("bw_fan_in"),
-    _fan("bw_fan_out", since_mode="acceptance"),
+    _fan("bw_fan_out", since_mode="acceptance", simulated=True),
     # One thread sends, two receive: `-c` requires as many of each. Two processes of each send, and
     # receive, which were forked.
     _two("latency_mt", (LATENCY,), "OSU MPI Multi-threaded Latency Test", verifies=False,
@@ -176,7 +178,7 @@ _ROWS = (
     _collective("alltoallv", title="OSU MPI All-to-Allv Personalized Exchange Latency Test",
                 part=True, simulated=True),
     _collective("alltoallw", title="OSU MPI All-to-Allw Personalized Exchange Latency Test",
-                part=True, since="6.2", since_mode="acceptance"),
+                part=True, since="6.2", since_mode="acceptance", simulated=True),
     _unsized("barrier", (TIME,), "OSU MPI Barrier Latency Test", family="blocking",
              since_mode="smoke", simulated=True),
     _collective("bcast", title="OSU MPI Broadcast Latency Test", operation="Bcast", rooted=True,
@@ -184,17 +186,17 @@ _ROWS = (
     _collective("gather", title="OSU MPI Gather Latency Test", operation="Gather", part=True,
                 rooted=True, simulated=True),
     _collective("gatherv", title="OSU MPI Gatherv Latency Test", part=True, rooted=True,
-                since_mode="acceptance"),
+                since_mode="acceptance", simulated=True),
     _collective("reduce", title="OSU MPI Reduce Latency Test", operation="Reduce", rooted=True,
                 reduction=True, simulated=True),
     _collective("reduce_scatter", title="OSU MPI Reduce_scatter Latency Test",
                 operation="Reduce_scatter", reduction=True, simulated=True),
     _collective("reduce_scatter_block", title="OSU MPI Reduce_scatter_block Latency Test",
-                reduction=True, since="7.4", since_mode="acceptance"),
+                reduction=True, since="7.4", since_mode="acceptance", simulated=True),
     _collective("scatter", title="OSU MPI Scatter Latency Test", operation="Scatter", part=True,
                 rooted=True, simulated=True),
     _collective("scatterv", title="OSU MPI Scatterv Latency Test", part=True, rooted=True,
-                since_mode="acceptance"),
+                since_mode="acceptance", simulated=True),
     _nonblocking("iallgather", "Allgather", part=True),
     _nonblocking("iallgatherv", "Allgatherv", part=True),
     _nonblocking("iallreduce", "Allreduce", reduction=True, since="5.5", since_mode="nightly"),

@@ -97,6 +97,19 @@ def judge_stored(
     return [session]
 
 
+def _skipped(run: LoggedRun) -> list[str]:
+    """Say which cases were skipped for themselves, in a line those of one reason."""
+    lines: dict[str, list[str]] = {}
+    for case in run.skipped:
+        if not case.endswith(_FOR_ANOTHER):
+            lines.setdefault(case.rpartition(" [")[2], []).append(case)
+    return [
+        f"skipped: {cases[0]}"
+        + (f", and {len(cases) - 1} more for the same reason" if cases[1:] else "")
+        for cases in lines.values()
+    ]
+
+
 def _judge_log(verdict: Verdict, run: LoggedRun, killed: bool) -> None:
     """Judge what ReFrame says of the run itself: was everything selected, run and stored?"""
     verdict.system, verdict.host = verdict.system or run.system, verdict.host or run.host
@@ -120,7 +133,7 @@ def _judge_log(verdict: Verdict, run: LoggedRun, killed: bool) -> None:
             verdict.fail("interrupted", "ReFrame stopped before its run was over")
         return
     ran, selected = run.ran
-    verdict.notes += [f"skipped: {case}" for case in run.skipped if not case.endswith(_FOR_ANOTHER)]
+    verdict.notes += _skipped(run)
     if selected == 0 and not run.skipped:
         because, about = _why_no_case(run)
         verdict.fail("no-cases", f"ReFrame selected no case at all{because}", *about)

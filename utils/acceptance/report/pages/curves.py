@@ -5,6 +5,7 @@ over each other; and one for each system of several partitions, these over each 
 as in Figures 2 and 3 of koop2008.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,9 @@ SECTIONS = PAIR, SEVERAL, COLLECTIVE, BALANCE, OTHER = (
     "Communication balance",
     "Patterns and others",
 )
+#: Percentiles that are drawn beside the mean: the slow tail of times, and of bandwidths.
+TAILS = ("_p99", "_p10")
+_PERCENTILE = re.compile(r"_p\d+\Z")
 #: Ratios of the communication balance, in the order of the paper (Subramoni, Koop and Panda 2009,
 #: slides "CBR") -> what they compare. A ratio of 1 is balanced.
 RATIOS = {
@@ -61,21 +65,22 @@ class Family:
 def family_of(sweep: Sweep) -> Family | None:
     """Return the family of a sweep; None: it is not drawn over message sizes.
 
-    Such is the one size of what no paper draws over sizes.
+    Such is the one size of what no paper draws over sizes, and a percentile of no slow tail.
     """
-    if not sweep.sizes:
+    percentile = _PERCENTILE.search(sweep.stem)
+    if not sweep.sizes or (percentile and percentile[0] not in TAILS):
         return None
     family = of_benchmark(sweep.benchmark, sweep.stem)
     return None if family.section == OTHER and len(sweep.sizes) == 1 else family
 
 
 def of_benchmark(name: str, stem: str) -> Family:
-    """Return the family of a metric of a benchmark; the peak of a bandwidth is of that.
+    """Return the family of a metric of a benchmark; peak and slow tail are of that of its mean.
 
     What nothing is known of has a plot of its own. No two families share an id, whatever is
     measured: their files are called so.
     """
-    row, stem = suites.find(name), stem.removesuffix("_peak")
+    row, stem = suites.find(name), _PERCENTILE.sub("", stem.removesuffix("_peak"))
     quantity = stem.replace("_", " ").capitalize()
     if name in RATIOS:
         return Family(BALANCE, [*RATIOS].index(name), name, RATIOS[name], quantity)
