@@ -177,6 +177,21 @@ def test_what_a_launcher_says_below_the_table_of_latency_mt_is_no_row():
     refused(of_mpich("latency") + end, "latency", end.splitlines()[1], "1 fields where the header")
 
 
+def test_the_header_of_ibarrier_up_to_7_1_begins_like_no_other():
+    """As its sources print it (print_preamble_nbc): columns of 20, no `#`."""
+    text = of_mpich("ibarrier")
+    title = next(line for line in text.splitlines() if line.startswith("# OSU"))
+    names = ("Overall(us)", "Compute(us)", "Pure Comm.(us)", "Overlap(%)")
+    rows = [
+        "".join(f"{word:>20}" for word in row) for row in (names, ("4.00", "2.50", "2.00", "25.00"))
+    ]
+    told = "# Overall = Coll. Init + Compute + MPI_Test + MPI_Wait"
+    text = "\n".join(["", title.replace("7.4", "5.6.3"), told, "", *rows, ""])
+    table = osu.parse(text, "run.out", 2, "ibarrier").only_table("ibarrier", 2)
+    (row,) = table.rows
+    assert (row.size, row.values["latency"], row.values["overlap"]) == (None, 2.0, 25.0)
+
+
 def test_the_times_of_latency_mp_end_where_its_columns_do_not():
     text = of_mpich("latency_mp")
     (table,) = osu.parse(text, "run.out", 2, "latency_mp").tables
