@@ -14,6 +14,7 @@ import pytest
 
 from acceptance.ledger import Case
 from acceptance.machine import Spack, externals
+from acceptance.suites.imb import BENCHMARKS
 from tests import stored as results
 from tests.builds import NEEDED, SHA_OF_OSU, archive, by_hand, run, trees
 from tests.conftest import MIRROR, Result, Site
@@ -107,6 +108,10 @@ def test_imb_is_built_once_and_runs(imb_built):
     assert imb_built.gate == 0
     (lock,) = built.var.glob(f"output/*/local/default/spack-{mpi}/ImbBuild*/spack.lock")
     assert json.loads(lock.read_text())["concrete_specs"]
+    (tree,) = [tree for tree in trees(built) if tree.name.endswith(fixture.provenance["hash"])]
+    programs = {path.name for path in (tree / "bin").iterdir()}
+    # Open MPI 4.1 is of MPI 3.1, which knows no persistent collectives.
+    assert programs | {"IMB-MPI4"} == {row.program for row in BENCHMARKS.values()}
 
     installed = {path: path.stat().st_mtime_ns for path in trees(built) if path.is_dir()}
     assert installed
