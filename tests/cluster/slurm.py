@@ -107,17 +107,19 @@ class Cluster:
 
     `features` are those of each node, by its name, as in slurm.conf. `cpus` are those of each
     node; more than the machine has may be claimed. `timeout` (s) is how long a client waits for
-    the controller before it asks again.
+    the controller before it asks again. Jobs are as `nice` to the tests that run beside them.
     """
 
-    def __init__(self, folder, nodes=None, *, features=None, cpus=2, accounting=False, timeout=10):
+    def __init__(
+        self, folder, nodes=None, *, features=None, cpus=2, accounting=False, timeout=10, nice=0
+    ):
         self.folder = Path(folder)
         self.nodes = nodes
         self.head = nodes.names[0] if nodes else None
         self.names = nodes.names[1:] if nodes else ("node1", "node2")
         self.features = features or {}
         self.cpus = cpus
-        self.accounting, self.timeout = accounting, timeout
+        self.accounting, self.timeout, self.nice = accounting, timeout, nice
         self.address = nodes.addresses[self.head] if nodes else "127.0.0.1"
         self.conf = self.folder / "slurm.conf"
         #: What a client of this Slurm needs in its environment.
@@ -258,7 +260,7 @@ class Cluster:
 
     def start_node(self, name):
         """Start the slurmd of a node."""
-        command = ["slurmd", "-D", "-N", name, "-f", str(self.conf)]
+        command = ["nice", "-n", self.nice, "slurmd", "-D", "-N", name, "-f", self.conf]
         self._start(*command, name=name, node=name)
 
     def end(self, name, how=signal.SIGKILL):

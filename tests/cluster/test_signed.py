@@ -36,7 +36,8 @@ def equal(tmp_path_factory):
     with (
         netns.Nodes(folder, (HEAD, *NODES)) as nodes,
         nodes.trained(1000, *NODES),
-        slurm.Cluster(folder, nodes, features=dict.fromkeys(NODES, "all")) as cluster,
+        # Ranks that wait for a message spin, on cores that other tests need.
+        slurm.Cluster(folder, nodes, features=dict.fromkeys(NODES, "all"), nice=5) as cluster,
     ):
         yield cluster
 
