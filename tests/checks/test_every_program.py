@@ -163,6 +163,8 @@ def compiled(source, tmp_path_factory):
 def test_every_program_runs_with_another_mpi(mpi, compiled, tmp_path):
     launcher, variables = [f"mpirun.{mpi}", "-np", "2"], {}
     if mpi == "intel-mpi":
+        if not (WHEELS / "bin/mpirun").exists():
+            pytest.skip(f"no Intel MPI in {WHEELS}: `make setup` installs it on x86_64")
         # Its libraries stand in for those of MPICH, whose interface they have.
         launcher[0] = str(WHEELS / "bin/mpirun")
         variables = {"LD_LIBRARY_PATH": f"{WHEELS}/lib", "I_MPI_ROOT": str(WHEELS)}
