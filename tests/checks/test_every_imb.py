@@ -133,9 +133,9 @@ if [ -d "$1" ]; then cp -R "$1/." .; else tar -xf "$1" --strip-components=1; fi
 sed -i 's/-Werror/$(if $(WITH_OPENMP),-fopenmp)/' src_cpp/Makefile
 sed -i 's/-Werror//' src_c/P2P/Makefile
 export CC=mpicc.$2 CXX=mpicxx.$2
-make -e all
-make -e -C src_cpp TARGET=MPI4 || true
-make -e -C src_cpp TARGET=HALO
+make all
+make -C src_cpp TARGET=MPI4 || true
+make -C src_cpp TARGET=HALO
 cp src_cpp/IMB-MPI4 src_cpp/IMB-HALO . || true
 """
 
