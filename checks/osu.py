@@ -9,6 +9,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.logging import getlogger
 
+from acceptance.fabric import takes_gpus
 from acceptance.machine import broken_promise, builds, process_counts, program_of, source_of
 from acceptance.suites import SUITES, osu
 
@@ -46,6 +47,9 @@ class Variant(NamedTuple):
     buffers: str = "same"
     #: What `-s` lets a one-sided program synchronize by; empty: what it takes by itself.
     synchronization: str = ""
+    #: Where the buffers of sender and receiver are, on a GPU (D) or the host (H); empty: no GPU is
+    #: asked for.
+    gpu: str = ""
 
 
 def shown(variant: Variant | str) -> str:
@@ -57,10 +61,12 @@ def shown(variant: Variant | str) -> str:
 
 
 def variants() -> Iterator[Variant]:
-    """Return what any partition of this system has the cores, sockets and nodes for."""
+    """Return what any partition of this system has the cores, sockets, nodes and GPUs for."""
+    has_gpus = any(takes_gpus(part.extras) for part in partitions())
     for name, row in osu.BENCHMARKS.items():
-        ways = [("same", ""), *([("different", "")] if row.buffers else [])]
+        ways: list[tuple[str, ...]] = [("same",), *([("different",)] if row.buffers else [])]
         ways += [("same", each) for each in row.synchronizations[1:]]
+        ways += [("same", "", each) for each in (row.gpu_buffers if has_gpus else ())]
         for np in filter(row.runs_with, process_counts(largest_job())):
             for placement in placements():
                 if row.point_to_point or placement in ("intra-node", "inter-node"):
@@ -146,6 +152,7 @@ class OsuBenchmark(PlacedCheck):
     placement = variable(str, loggable=True)
     buffers = variable(str, loggable=True)
     synchronization = variable(str, loggable=True)
+    gpu = variable(str, loggable=True)
 
     descr = "OSU Micro-Benchmarks"
     suite = "osu"
@@ -159,12 +166,15 @@ class OsuBenchmark(PlacedCheck):
         """Take the variant apart, and what the suite's table says of its program."""
         for name, value in self.benchmark._asdict().items():
             setattr(self, name, value)
+        self.gpu_buffers = self.gpu
         self.benchmark_name = f"osu.{self.benchmark}"
         self.row = osu.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
-        without = [name for name, missing in lacking().items() if self.benchmark in missing]
+        without = {name for name, missing in lacking().items() if self.benchmark in missing}
+        environments = [each for part in partitions() for each in part.environs]
+        if self.gpu:
+            without |= {each.name for each in environments if "no-gpu" in each.features}
         if without:
-            environments = (each for part in partitions() for each in part.environs)
             having = {each.name for each in environments if "osu" in each.features}
             self.valid_prog_environs = sorted(having.difference(without))
         # Since 7.2 latency_mt ends without MPI_Finalize, which a launcher may call a failure.
@@ -190,7 +200,8 @@ class OsuBenchmark(PlacedCheck):
         if self.row.family == "congestion":
             # One process a node, so that each pair shares nothing but the link to the first node.
             return self.nodes(part) == self.np <= MOST_OF_FAN
-        return not self.synchronization or mode_of(part, self.mode) == "acceptance"
+        nightly = not self.synchronization and self.gpu in ("", "DD")
+        return nightly or mode_of(part, self.mode) == "acceptance"
 
     @run_before("run")
     def set_options(self):
@@ -202,7 +213,8 @@ class OsuBenchmark(PlacedCheck):
             self.executable_opts.append(f"-m {sizes[0]}:{sizes[-1]}")
         if self.buffers == "different":
             self.executable_opts.append("-b multiple")
-        for option, word in (("-s", self.synchronization), ("-w", self.asked_window())):
+        words = self.synchronization, self.asked_window(), self.gpu and self.fabric.gpu_kind
+        for option, word in zip(("-s", "-w", "-d"), words, strict=True):
             if word:
                 self.executable_opts.append(f"{option} {word}")
         if self.validates():
@@ -217,6 +229,11 @@ class OsuBenchmark(PlacedCheck):
             self.columns = (*self.row.columns, *percentiles)
             wanted = ",".join(column.name[1:] for column in percentiles)
             self.executable_opts.append(f"-z{wanted}")
+        self.executable_opts += self.places()
+
+    def places(self):
+        """Return what says, last of all, where the buffers of a pair are."""
+        return [*self.gpu] if self.row.point_to_point else []
 
     def percentiles(self):
         """Return the percentiles that the program prints as well (7.4), of enough repetitions."""
@@ -250,6 +267,7 @@ class OsuBenchmark(PlacedCheck):
         if self.row.reduction:
             # OMB's sums of bytes overflow; Open MPI saturates them then (its issue 8045).
             options.append("-T mpi_float")
+        options += self.places()
         self.prerun_cmds = [
             f"{self.launch_command()} {self.executable} {' '.join(options)} > {VALIDATION}"
         ]
@@ -294,7 +312,7 @@ class OsuBenchmark(PlacedCheck):
         if self.validates():
             self.verify()
         source = self.stdout.evaluate()
-        output = osu.parse(self.output(), source, self.np, self.benchmark)
+        output = osu.parse(self.output(), source, self.np, self.benchmark, self.asked_gpu)
         table = output.only_table(self.benchmark, self.np)
         if self.synchronization:
             output.require_comment("Synchronization", osu.SYNCHRONIZATIONS[self.synchronization])
@@ -308,7 +326,7 @@ class OsuBenchmark(PlacedCheck):
     def verify(self):
         """Fail the case unless the data of every message size were verified."""
         text = self.read_file(VALIDATION)
-        output = osu.parse(text, VALIDATION, self.np, self.benchmark)
+        output = osu.parse(text, VALIDATION, self.np, self.benchmark, self.asked_gpu)
         table = output.only_table(self.benchmark, self.np)
         verified = [row.size for row in table.rows if "validation" in table.columns]
         if verified != self.message_sizes():
@@ -343,7 +361,7 @@ class OsuLoopback(OsuBenchmark):
             each
             for each in variants
             if osu.BENCHMARKS[each.benchmark].balance
-            and (each.placement, each.buffers) == ("intra-node", "same")
+            and (each.placement, each.buffers, each.gpu) == ("intra-node", "same", "")
         ),
         fmt=shown,
         loggable=True,

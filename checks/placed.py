@@ -7,7 +7,7 @@ from reframe.core.exceptions import SanityError
 from acceptance import suites
 from acceptance.core import words
 from acceptance.core.findings import Finding, seen
-from acceptance.fabric import FabricFault, link_report, plausibility
+from acceptance.fabric import FabricFault, facts_or_none, link_report, plausibility
 from acceptance.machine import Layout, placement, process_counts
 from acceptance.suites.records import BUFFERS
 
@@ -92,6 +92,10 @@ class PlacedCheck(JudgedCheck, Pinned):
         mapping, path = self.ways()
         if mapping == "cyclic" and nodes == 1:
             return False
+        if self.gpu_buffers:
+            facts = facts_or_none(part.extras)
+            if facts is None or facts.gpus < self.layout_on(part).per_node:
+                return False
         return path == "shared" or self.np > nodes
 
     def asked_sizes(self):
@@ -215,8 +219,22 @@ class PlacedCheck(JudgedCheck, Pinned):
             return set()
 
     def needed_variables(self):
-        """Return environment variables that the program needs on every node."""
-        return {}
+        """Return environment variables that program and MPI need on every node."""
+        mpi = self.current_environ.extras.get("mpi", "")
+        return placement.gpus(mpi, self.fabric.gpu_kind) if self.gpu_buffers else {}
+
+    @property
+    def asked_gpu(self):
+        """Return of which GPUs, and where, the buffers of sender and receiver are: `cuda-HD`."""
+        return f"{self.fabric.gpu_kind}-{self.gpu_buffers}" if self.gpu_buffers else ""
+
+    def last_words(self):
+        """Return what the program said last, and what that means where it was to use GPUs."""
+        said = super().last_words()
+        if not self.gpu_buffers:
+            return said
+        why = placement.no_gpus(self.said(), self.fabric.gpu_kind)
+        return f"a node states {self.fabric.gpus} GPUs, {why} ({said})"
 
     def launch_command(self, processes=None, options=None):
         """Return the command that launches ranks for one more step, placed in the same way."""
@@ -233,6 +251,8 @@ class PlacedCheck(JudgedCheck, Pinned):
         """Return why these numbers are not what they say, beside their values."""
         if cut := self.cut_on(self.current_partition):
             self.provenance["sizes"] = cut
+        if self.gpu_buffers:
+            self.provenance["gpus"] = self.fabric.gpu_text
         if not self.verified:
             self.provenance["placement"] = "not verified"
             return self.beyond_the_wire()
@@ -337,4 +357,6 @@ class PlacedCheck(JudgedCheck, Pinned):
             found["mapping"] = mapping
         if self.np > self.layout.nodes:
             found["intranode"] = path
+        if self.gpu_buffers:
+            found["gpu"] = self.asked_gpu
         return found

@@ -15,7 +15,9 @@ from acceptance.machine.placement import (
     PlacementFault,
     exported,
     family,
+    gpus,
     misplaced,
+    no_gpus,
     path,
     pinned,
     place,
@@ -436,3 +438,34 @@ def test_links_are_read_before_and_after_by_one_rank_of_a_node(tmp_path):
         f"{node}.after", f"{node}.before",
     ]  # fmt: skip
     assert (tmp_path / "links" / f"{node}.before").read_text().splitlines()[-1].split()[1] == "end"
+
+
+@pytest.mark.parametrize(
+    ("mpi", "kind", "variables"),
+    [
+        ("mvapich2", "cuda", {"MV2_USE_CUDA": "1"}),
+        ("mvapich2", "rocm", {"MV2_USE_ROCM": "1"}),
+        ("intel-mpi", "cuda", {"I_MPI_OFFLOAD": "1"}),
+        ("openmpi", "cuda", {}),
+    ],
+)
+def test_an_mpi_is_told_of_gpus_where_it_has_to_be(mpi, kind, variables):
+    assert gpus(mpi, kind) == variables
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("Invalid option [-d]", "the program has no ROCM: build it with that (packages.yaml of "
+         "the site: require: +rocm)"),
+        ("ROCm Support Not Enabled\nPlease recompile", "the program has no ROCM: "),
+        ("Benchmark Does Not Support Accelerator Transfers [-d rocm]", "the program has no ROCM: "),
+        ("Neither CUDA nor Level Zero is available! ", "the program finds no libcudart.so: "),
+        ("[f.c:3] ROCM call 'hipSetDevice(0)' failed with 100", "the job cannot use them: "),
+        ("ERROR: 0x64 returned from cuda_proxy.cudaMalloc(&buf, size)", "the job cannot use them"),
+        ("", "its MPI may take no messages from them: Open MPI says so in "
+         "mpi_built_with_rocm_support"),
+    ],
+)  # fmt: skip
+def test_why_a_program_used_no_gpus(said, why):
+    assert no_gpus(said, "rocm").startswith(why)

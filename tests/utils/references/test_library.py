@@ -330,9 +330,10 @@ def test_a_published_value_is_found_by_what_it_is_a_value_of(folder):
         {"np": 2, "message_size": 0, "metric": "latency_peak"},
         {"np": 2, "message_size": 0, "system": "saini"},
         {"np": 2, "message_size": 0, "repetitions": 5},
+        {"np": 2, "message_size": 0, "gpu": "cuda-DD"},
         {},
     ],
-    ids=["processes", "size", "no processes", "metric", "system", "repetitions", "nothing"],
+    ids=["processes", "size", "no processes", "metric", "system", "repetitions", "GPU", "nothing"],
 )
 def test_what_no_reference_fits_has_none(folder, other):
     assert look_up(folder, **other) is None

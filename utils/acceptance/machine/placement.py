@@ -196,6 +196,44 @@ def pinned(mpi: str) -> dict[str, str]:
     return {"MV2_ENABLE_AFFINITY": "0"} if mpi == "mvapich2" else {}
 
 
+def gpus(mpi: str, kind: str) -> dict[str, str]:
+    """Return the environment variables that let an MPI take messages from GPUs, cuda or rocm.
+
+    Others need none, but have to be built for it. Sources: the user guide of MVAPICH2, the
+    developer reference of Intel MPI 2021, intro_mpi(3) of Cray MPICH.
+    """
+    variables = {
+        "mvapich2": {f"MV2_USE_{kind.upper()}": "1"},
+        "intel-mpi": {"I_MPI_OFFLOAD": "1"},
+        "cray-mpt": {"MPICH_GPU_SUPPORT_ENABLED": "1"},
+    }
+    return variables.get(mpi, {})
+
+
+#: What a program says that could not use GPUs, and what that means; sources: osu_util.c and
+#: osu_util.h of OMB 7.4, IMB_gpu_common.c and IMB_cuda.h of IMB 2021.11.
+_NO_GPUS = {
+    r"Invalid option \[-d\]|Support Not Enabled|Does Not Support\s+Accelerator":
+        "the program has no {KIND}: build it with that (packages.yaml of the site: require: "
+        "+{kind})",
+    "Neither CUDA nor Level Zero is available":
+        "the program finds no libcudart.so: add its folder to LD_LIBRARY_PATH",
+    r"(CUDA|ROCM) call '\w+\(.*failed|ERROR: 0x\w+ returned from cuda_proxy":
+        "the job cannot use them: see whether it gets any (access: --gres=gpu:N), and the driver",
+}  # fmt: skip
+
+
+def no_gpus(said: str, kind: str) -> str:
+    """Return why a program did not use GPUs, by its standard error, and what to do about it."""
+    means = (text for pattern, text in _NO_GPUS.items() if re.search(pattern, said))
+    aware = (
+        "its MPI may take no messages from them: Open MPI says so in mpi_built_with_{kind}_support "
+        "of ompi_info --all --parsable"
+    )
+    told = next(means, aware).format(kind=kind, KIND=kind.upper())
+    return f'{told}; or give the environment the feature "no-gpu"'
+
+
 def path(mpi: str, way: str, technology: str = "") -> dict[str, str]:
     """Return the environment variables that choose the way of messages inside a node.
 

@@ -126,6 +126,7 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "buffers": _one_of("same", "different"),
     "synchronization": _one_of("lock", "flush", "flush_local", "lock_all", "pscw", "fence"),
     "window": _one_of("create", "allocate", "dynamic"),
+    "gpu": re.compile(r"(cuda|rocm)-[HD][HD]\Z"),
     "intranode": _one_of("shared", "loopback"),
     "distance": _RANGE,
     "pattern": _TEXT,
@@ -141,7 +142,7 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
 
 
 #: A result with one of these, and one without, are not of the same quantity.
-OTHERS = ("message_size", "block", "repetitions", "pattern")
+OTHERS = ("message_size", "block", "repetitions", "pattern", "gpu")
 
 
 class ReferenceFault(Fault):

@@ -54,6 +54,12 @@ PERCENTILES = {"us": (50, 90, 99), "MB/s": (10, 50)}
 WINDOW = 64
 
 
+#: The families of programs that know `-d`; those of threads and neighbours do not (7.4).
+_ON_GPUS = ("pt2pt", "persistent", "one-sided", "blocking", "nonblocking", "persistent-collective")
+#: The programs whose titles do not tell where buffers are.
+_SILENT = ("multi_lat", "mbw_mr", "get_acc_latency")
+
+
 @dataclass(frozen=True)
 class OsuProgram(Benchmark):
     """A program of OMB (`name` without `osu_`), with what its check and the parser ask for."""
@@ -78,6 +84,13 @@ class OsuProgram(Benchmark):
     simulated: bool = field(default=False, kw_only=True)
     #: Its name in the communication balance, if it is part of that.
     balance: str = field(default="", kw_only=True)
+
+    @property
+    def gpu_buffers(self) -> tuple[str, ...]:
+        """Return where `-d` lets buffers of sender and receiver be: D (a GPU), or H (the host)."""
+        if not self.sized or self.family not in _ON_GPUS or self.name == "partitioned_latency":
+            return ()
+        return ("DD", "HD", "DH", "HH") if self.point_to_point else ("DD",)
 
     @property
     def percentiles(self) -> tuple[Column, ...]:
@@ -345,6 +358,12 @@ _NAMES = {
 
 _OVERLAP = ("overall", "compute", "latency", "overlap")
 
+#: What `-d` adds to a title, and the line of one-sided programs, and before 7.0 of others.
+_ON_GPU = re.compile(r"(?<=OSU MPI)(\w*)-(CUDA|ROCM)(?= )")
+_PLACES = re.compile(
+    r"# (?:Send Buffer|Rank 0 Memory) on (DEVICE \(D\)|HOST \(H\)) "
+    r"and (?:Receive Buffer|Rank 1 Memory) on (DEVICE \(D\)|HOST \(H\))\Z"
+)
 _TITLE = re.compile(r"# (?P<title>OSU .+) v(?P<version>\d\S*)\s*\Z")
 _PAIRS = re.compile(r"# \[ pairs: (?P<n>\d+) \] \[ window size: \d+ \]\Z")
 _COMMENT = re.compile(
@@ -368,15 +387,18 @@ def version_in(program: Path) -> tuple[int, ...]:
     return tuple(map(int, found[1].split(b"."))) if found else ()
 
 
-def parse(text: str, source: str = "stdout", processes: int = 0, program: str = "") -> "Output":
+def parse(
+    text: str, source: str = "stdout", processes: int = 0, program: str = "", gpu: str = ""
+) -> "Output":
     """Read the output of one run of an OMB program; `processes` is 0 where they are not known.
 
     `program` is the one that ran, where several have its title: else it is the first of them.
+    `gpu` is what its buffers were asked to be of, `cuda-DD`; empty: of the host.
     Raises ParseError, with the line, for anything but a consistent output. That the last lines
     are missing shows only in the message sizes, which the caller knows.
     """
     output = Output(text, source)
-    output.processes, output.program = processes, program
+    output.processes, output.program, output.gpu = processes, program, gpu
     for line in output.lines():
         output.read_line(line)
     output.check_whole()
@@ -399,7 +421,7 @@ class Output(Tables):
         super().__init__(text, source)
         #: Those that were asked for, and those that the output tells.
         self.processes = self.told = 0
-        self.program, self.ended = "", False
+        self.program, self.gpu, self.ended = "", "", False
         self.comments: set[str] = set()
 
     def check_whole(self) -> None:
@@ -428,11 +450,16 @@ class Output(Tables):
             self._read_in_table(self.tables[0], line.strip())
 
     def _read_title(self, title: str, version: str) -> None:
+        found = _ON_GPU.search(title)
+        title = _ON_GPU.sub(r"\1", title)
         if title not in _PROGRAMS:
             raise self.error("the title of a program that is not known")
         told = BENCHMARKS.get(self.program)
         name = self.program if told and told.title == title else _PROGRAMS[title]
         new = Table(name, self.number, self.processes)
+        kind = "" if name in _SILENT else self.gpu.partition("-")[0].upper()
+        if (found[2] if found else "") != kind:
+            raise self.error(f"not the title of buffers of {self.gpu or 'the host'}")
         if not self.tables:
             self.tables, self.benchmark, self.version = [new], new.benchmark, version
         # mbw_mr of 6.0 to 7.2 prints its title twice.
@@ -455,6 +482,9 @@ class Output(Tables):
             self.add_row(table, None, {"launch": self.integer(match["us"]) / 1e6})
         elif program == "mbw_mr" and (match := _PAIRS.match(stripped)):
             self._read_processes(table, 2 * self.integer(match["n"]))
+        elif match := _PLACES.match(stripped):
+            if (told := match[1][0] + match[2][0]) != self.gpu[-2:]:
+                raise self.error(f"buffers of {told}, not of {self.gpu or 'the host'}")
         elif _COMMENT.match(stripped) and stripped not in self.comments:
             self.comments.add(stripped)
         # mbw_mr of 5.6 prints the header of another program before its own.
