@@ -163,6 +163,10 @@ def test_the_legend_hides_and_shows(page):
     buttons.nth(0).press("Enter")
     expect(buttons.nth(0)).to_have_attribute("aria-pressed", "false")
     expect(figure.locator(".barlayer .trace")).to_have_count(1)
+    # What was chosen is printed.
+    page.emulate_media(media="print")
+    assert figure.element_handle().evaluate(SEEN_OF) == ["drawn"]
+    page.emulate_media(media="screen")
     buttons.nth(0).press("Enter")
     expect(figure.locator(".barlayer .trace")).to_have_count(2)
 

@@ -150,6 +150,8 @@
       return button;
     });
     const apply = () => {
+      // On paper is what was chosen, no longer the picture of all.
+      figure.querySelector(".plot-picture")?.remove();
       Plotly.restyle(area, {visible: data.map(trace => !hidden.has(trace.legendgroup))}, data.map((_, at) => at));
       say();
     };
