@@ -506,3 +506,11 @@ def test_what_an_installation_lacks_is_told_once_and_is_no_case(site, recorded):
     assert told.endswith("some of which need MPI 4: bw_fan_in (7.4), iallreduce (5.5)")
     assert "benchmark=iallreduce" not in output
     assert "benchmark=fop_latency" in output
+
+
+def test_nodes_of_one_core_have_no_loopback_and_no_warning(site, recorded):
+    replay(site, recorded(LATENCY))
+    configure(site, ('"cores": 2', '"cores": 1'))
+    done = site.reframe("-c", "checks/osu.py", "-l")
+    assert "OsuBenchmark %benchmark=latency" in done.output
+    assert "OsuLoopback" not in done.output + done.errors
