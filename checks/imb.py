@@ -10,6 +10,7 @@ from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
 from acceptance.core.machine import run
+from acceptance.fabric import facts_or_none, takes_gpus
 from acceptance.machine import (
     broken_promise,
     builds,
@@ -30,6 +31,7 @@ from .partitions import (
     largest_job,
     memory_of,
     mode_of,
+    not_for_gpus,
     packings,
     partitions,
     placements,
@@ -45,11 +47,17 @@ LARGEST = 2**20
 def benchmarks() -> list[str]:
     """Return the benchmarks that any partition takes, or all if the command names a mode.
 
-    A case that its mode leaves out costs ReFrame as much as another one.
+    A case that its mode leaves out costs ReFrame as much as another one. Those of GPUs are for
+    partitions that state some.
     """
+    has_gpus = any(takes_gpus(part.extras) for part in partitions())
     named = any("mode" in word for word in sys.argv[1:])
     modes = {mode_of(part, "") for part in partitions()}
-    return [key for key, row in imb.BENCHMARKS.items() if named or any(map(row.is_in, modes))]
+    return [
+        key
+        for key, row in imb.BENCHMARKS.items()
+        if (named or any(map(row.is_in, modes))) and (row.family != "gpu" or has_gpus)
+    ]
 
 
 @functools.cache
@@ -126,6 +134,10 @@ class ImbMpi1(PlacedCheck):
         self.executable = self.row.program
         if self.row.family != "mpi1":
             self.valid_prog_environs = having(self.executable)
+        if self.row.family == "gpu":
+            self.gpu_buffers = "DD"
+            without = not_for_gpus()
+            self.valid_prog_environs = [e for e in self.valid_prog_environs if e not in without]
 
     def takes(self, part):
         """Leave out what IMB would run with two processes only, and sockets for collectives.
@@ -137,6 +149,8 @@ class ImbMpi1(PlacedCheck):
             return False
         if family != "mpi1" and extras_of(part).simulated:
             return False
+        if family == "gpu" and not self.finds_gpus(part):
+            return False
         if family == "io" and not self.folder:
             return False
         if family == "halo" and not (self.grid and imb.in_grid(self.grid, self.np) == self.np):
@@ -146,6 +160,13 @@ class ImbMpi1(PlacedCheck):
         if self.row.point_to_point:
             return True
         return self.placement in ("intra-node", "inter-node", PACKED)
+
+    def finds_gpus(self, part):
+        """Tell whether each rank finds a GPU of its own; IMB knows CUDA, and takes the first."""
+        facts = facts_or_none(part.extras)
+        # What runs around the program tells it which one that is.
+        told = extras_of(part).verify_placement or self.layout_on(part).per_node == 1
+        return facts is not None and facts.gpu_kind == "cuda" and told
 
     @run_before("run")
     def set_options(self):
@@ -157,7 +178,9 @@ class ImbMpi1(PlacedCheck):
         self.executable_opts = imb.options(
             self.benchmark, self.np, repetitions, low, sizes, self.threads
         )
-        if self.row.family == "halo":
+        if self.row.family == "gpu":
+            self.executable_opts.append("-mem_alloc_type device")
+        elif self.row.family == "halo":
             self.executable_opts.append(f"-topo {self.grid}")
         elif self.row.family == "io":
             # It writes where it runs; each job has a folder of its own.
@@ -172,8 +195,13 @@ class ImbMpi1(PlacedCheck):
             self.executable_opts.append(f"-mem {buffers / 2**30 + 0.5:g}")
 
     def needed_variables(self):
-        """Tell IMB-MT how many threads there are."""
-        return {"OMP_NUM_THREADS": str(self.threads)} if self.row.family == "mt" else {}
+        """Tell IMB-MT how many threads there are, and ranks that IMB takes the first GPU."""
+        found = super().needed_variables()
+        if self.row.family == "mt":
+            found["OMP_NUM_THREADS"] = str(self.threads)
+        if self.row.family == "gpu":
+            found["ACCEPTANCE_GPUS"] = str(self.fabric.gpus)
+        return found
 
     def locate(self):
         """Find the program; a build may be without one that came later."""

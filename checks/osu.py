@@ -16,7 +16,15 @@ from acceptance.suites import SUITES, osu
 from .build import SuiteBuild
 from .extras import environment_of, extras_of
 from .no_case import needs_build
-from .partitions import largest_job, mode_of, nodes_of, partitions, placements, standing
+from .partitions import (
+    largest_job,
+    mode_of,
+    nodes_of,
+    not_for_gpus,
+    partitions,
+    placements,
+    standing,
+)
 from .placed import PlacedCheck
 
 #: Environments whose MPI can take the network between processes of one node.
@@ -171,10 +179,10 @@ class OsuBenchmark(PlacedCheck):
         self.row = osu.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
         without = {name for name, missing in lacking().items() if self.benchmark in missing}
-        environments = [each for part in partitions() for each in part.environs]
         if self.gpu:
-            without |= {each.name for each in environments if "no-gpu" in each.features}
+            without |= not_for_gpus()
         if without:
+            environments = (each for part in partitions() for each in part.environs)
             having = {each.name for each in environments if "osu" in each.features}
             self.valid_prog_environs = sorted(having.difference(without))
         # Since 7.2 latency_mt ends without MPI_Finalize, which a launcher may call a failure.

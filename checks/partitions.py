@@ -105,6 +105,12 @@ def placements() -> list[str]:
     return found
 
 
+def not_for_gpus() -> set[str]:
+    """Return the environments of this system that are not for cases with buffers on GPUs."""
+    environments = (each for part in partitions() for each in part.environs)
+    return {each.name for each in environments if "no-gpu" in each.features}
+
+
 #: Between nodes, on as few of them as have the cores; a partition asks for it in its extras.
 PACKED = "packed"
 

@@ -21,12 +21,18 @@ ARCHIVE = "_source-cache/archive/72/728b522b*.tar.gz"
 FAMILIES = [*dict.fromkeys(row.family for row in imb.BENCHMARKS.values())]
 WITHOUT_WHEEL = "not in Intel's wheel"
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+NO_CUDA = "built where CUDA is"
+NO_DRIVER = "Please put path to gpu library in LD_LIBRARY_PATH"
 OLD_MPI = "MPI 4, which this MPI is not"
 
 
 def names(family):
     """Return name -> key of the benchmarks of a component."""
     return {row.name: key for key, row in imb.BENCHMARKS.items() if row.family == family}
+
+
+def rows_of(family):
+    return [row for row in imb.BENCHMARKS.values() if row.family == family]
 
 
 def launched(command, folder, variables):
@@ -56,9 +62,10 @@ def outcomes(launcher, programs, folder, variables):
             for name, key in names(family).items()
             if name not in of_two
         }
-        program = programs / f"IMB-{family.upper()}"
+        (program,) = {programs / row.program for row in rows_of(family)}
         if not program.exists():
-            why = OLD_MPI if family == "mpi4" and programs != WHEELS / "bin" else WITHOUT_WHEEL
+            built = programs != WHEELS / "bin"
+            why = (built and {"mpi4": OLD_MPI, "gpu": NO_CUDA}.get(family)) or WITHOUT_WHEEL
             found |= dict.fromkeys(map(names(family).get, of_two), why)
             continue
         # IMB-MT takes one type of data for all: its reductions are not of bytes.
@@ -109,6 +116,8 @@ def test_every_benchmark_of_the_wheel_runs(tmp_path):
             assert outcome == WITHOUT_WHEEL
         elif family == "mt" and not (WHEELS / "lib/libiomp5.so").exists():
             assert "libiomp5.so" in outcome
+        elif family == "gpu":
+            assert outcome in ("ran", NO_DRIVER)
         elif not imb.BENCHMARKS[key].runs_with(2):
             assert outcome == f"on {imb.BENCHMARKS[key].multiple} processes"
         else:
@@ -170,6 +179,8 @@ def test_every_benchmark_runs_with_another_mpi(mpi, compiled, tmp_path):
         row = imb.BENCHMARKS[key]
         if row.family == "mpi4" and outcome == OLD_MPI:
             assert mpi == "openmpi"
+        elif row.family == "gpu":
+            assert outcome == NO_CUDA
         else:
             wanted = "ran" if row.runs_with(2) else f"on {row.multiple} processes"
             assert outcome == wanted, key

@@ -1,8 +1,8 @@
 """Cases whose buffers are on GPUs, through real ReFrame.
 
-No GPU was there: outputs are those of OMB 7.4, built with CUDA, over libraries that stand in for
-its driver and give memory of the host, so that only the numbers are not those of GPUs. What OMB
-says without CUDA is as it was.
+No GPU was there: outputs are those of OMB 7.4, built with CUDA, and of IMB-MPI1-GPU 2021.11, over
+libraries that stand in for its driver and give memory of the host, so that only the numbers are not
+those of GPUs. What they say without CUDA or a driver is as it was.
 """
 
 import re
@@ -22,6 +22,31 @@ BANDWIDTH = """
 # Size      Bandwidth (MB/s)
 8                      63.16
 16                     91.11
+"""
+PINGPONG = """\
+#----------------------------------------------------------------
+#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part (GPU)
+#----------------------------------------------------------------
+# MPI Version           : 4.1
+
+# Calling sequence was:
+
+# IMB-MPI1-GPU PingPong -iter 5 -npmin 2 -msglog 0:3 -mem_alloc_type device
+
+#---------------------------------------------------
+# Benchmarking PingPong
+# #processes = 2
+#---------------------------------------------------
+       #bytes #repetitions      t[usec]   Mbytes/sec
+            0            5         0.82         0.00
+            1            5         0.80         1.24
+            2            5         1.33         1.51
+            4            5        54.68         0.07
+            8            5         0.78        10.29
+
+
+# All processes entering MPI_Finalize
+
 """
 #: OMB without CUDA.
 USAGE = 'echo "Usage: osu_bw [options]"; echo "Invalid option [-d]" >&2; exit 1'
@@ -137,3 +162,56 @@ def test_more_than_slot_or_nvlink_carry_is_no_result(site, gpus):
         "bandwidth_16 is 99111 MB/s, 2 x cuda, PCIe 4.0 x16, NVLink 100 GB/s carries at most 30323"
         in only_problem(verdict)
     )
+
+
+def run_imb(site, *options):
+    options = ("-S", "msglog=0:3", "-S", "repetitions=5", *options)
+    done = site.reframe("-c", "checks/imb.py", "-r", "-n", "%benchmark=gpu.PingPong", *options)
+    return done, site.gate()
+
+
+@pytest.fixture
+def imb_gpus(site):
+    """Make a site of nodes with two GPUs, whose IMB-MPI1-GPU prints an output."""
+
+    def make(output, *replacements):
+        script = site.replay(output, "IMB-MPI1-GPU")
+        site.replay(output, "IMB-MPI1")
+        configure(site, ('"cores": 2', FACTS), *replacements)
+        return script
+
+    return make
+
+
+def test_imb_takes_all_buffers_from_gpus(site, imb_gpus):
+    script = imb_gpus(PINGPONG)
+    script.write_text(f'echo "$*" > {site.folder}/arguments.txt\ncat {site.folder}/output.txt\n')
+    script.write_text(f"#!/bin/sh\n{script.read_text()}")
+    done, (status, _) = run_imb(site)
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    assert (values["latency_0"], values["bandwidth_8"]) == ((0.82, "us"), (10.29, "MB/s"))
+    assert (case.benchmark, case.keys["gpu"]) == ("imb.gpu.PingPong", "cuda-DD")
+    assert arguments(site) == ["PingPong -iter 5 -npmin 2 -msglog 0:3 -mem_alloc_type device"]
+
+
+def test_imb_without_a_gpu_is_no_result(site, imb_gpus):
+    script = imb_gpus(PINGPONG.replace(" (GPU)", ""))
+    _, (status, verdict) = run_imb(site)
+    assert status == 1
+    assert "the output is that of IMB-MPI1, not of IMB-MPI1-GPU" in only_problem(verdict)
+    why = "Neither CUDA nor Level Zero is available!"
+    script.write_text(f'#!/bin/sh\necho "{why} " >&2; exit 255\n')
+    _, (status, verdict) = run_imb(site)
+    assert status == 1
+    assert "a node states 2 GPUs, the program finds no libcudart.so" in only_problem(verdict)
+
+
+def test_imb_has_cases_of_gpus_with_cuda_alone(site, imb_gpus):
+    imb_gpus(PINGPONG, ('"gpu_kind": "cuda"', '"gpu_kind": "rocm"'))
+    options = ("-c", "checks/imb.py", "-l", "-S", "mode=acceptance")
+    assert "=gpu." not in site.reframe(*options).output
+    configure(site, ('"gpu_kind": "rocm"', '"gpu_kind": "cuda"'))
+    assert "=gpu.Alltoall" in site.reframe(*options).output
+    configure(site, (FACTS, '"cores": 2'))
+    assert "=gpu." not in site.reframe(*options).output

@@ -469,3 +469,18 @@ def test_an_mpi_is_told_of_gpus_where_it_has_to_be(mpi, kind, variables):
 )  # fmt: skip
 def test_why_a_program_used_no_gpus(said, why):
     assert no_gpus(said, "rocm").startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("rank", "visible", "gpus"),
+    [("0", "", "0,1,2,3"), ("1", "", "1,2,3,0"), ("3", "", "3,0,1,2"), ("1", "5,7", "7,5"),
+     ("1", "4", "4")],
+)  # fmt: skip
+def test_each_rank_of_a_node_has_another_gpu_first(rank, visible, gpus):
+    done = subprocess.run(
+        ["sh", str(RANK), "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"],
+        capture_output=True, text=True, check=True,
+        env={"PATH": os.environ["PATH"], "PMI_RANK": "9", "MPI_LOCALRANKID": rank,
+             "ACCEPTANCE_GPUS": "4", "CUDA_VISIBLE_DEVICES": visible},
+    )  # fmt: skip
+    assert done.stdout == f"{gpus}\n"

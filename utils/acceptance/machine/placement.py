@@ -202,7 +202,7 @@ def gpus(mpi: str, kind: str) -> dict[str, str]:
     Others need none, but have to be built for it. Sources: the user guide of MVAPICH2, the
     developer reference of Intel MPI 2021, intro_mpi(3) of Cray MPICH.
     """
-    variables = {
+    variables: dict[str, dict[str, str]] = {
         "mvapich2": {f"MV2_USE_{kind.upper()}": "1"},
         "intel-mpi": {"I_MPI_OFFLOAD": "1"},
         "cray-mpt": {"MPICH_GPU_SUPPORT_ENABLED": "1"},

@@ -11,6 +11,8 @@
 # With ACCEPTANCE_LINKS=FOLDER the first rank of each node also writes what the script
 # ACCEPTANCE_LINK_SCRIPT says of the node's links before and after the program, to
 # FOLDER/NODE.before and FOLDER/NODE.after; of several launches before the first, after the last.
+# With ACCEPTANCE_GPUS=N each rank of a node has another one of its N GPUs first, for programs that
+# take the first one. All stay visible: CUDA copies from one to another only where it sees both.
 # SYSFS and STATUS stand for /sys and /proc/self/status in tests.
 
 sysfs=${SYSFS:-/sys}
@@ -50,6 +52,19 @@ done
 sockets=${sockets#,}
 cores=${cores#,}
 echo "placement rank=$rank node=$node cpus=$cpus sockets=${sockets%,} cores=${cores%,}" >&2
+
+if [ -n "$ACCEPTANCE_GPUS" ]; then
+    gpus=$CUDA_VISIBLE_DEVICES count=0 turn=0
+    [ -n "$gpus" ] || while [ "$count" -lt "$ACCEPTANCE_GPUS" ]; do
+        gpus=$gpus${gpus:+,}$count
+        count=$((count + 1))
+    done
+    while [ "$turn" -lt "$first" ]; do
+        case $gpus in *,*) gpus=${gpus#*,},${gpus%%,*} ;; esac
+        turn=$((turn + 1))
+    done
+    export CUDA_VISIBLE_DEVICES="$gpus"
+fi
 
 if [ -z "$ACCEPTANCE_LINKS" ] || [ "$first" != 0 ]; then
     exec "$@"

@@ -47,7 +47,7 @@ class ImbBenchmark(Benchmark):
     @property
     def program(self) -> str:
         """Return the program that has it."""
-        return f"IMB-{self.family.upper()}"
+        return "IMB-MPI1-GPU" if self.family == "gpu" else f"IMB-{self.family.upper()}"
 
     def runs_with(self, processes: int) -> bool:
         """Tell whether it runs, and ends, with this number of processes."""
@@ -119,6 +119,14 @@ def _beside_computation(family: str, form: str) -> Iterator[ImbBenchmark]:
         beside = replace(made, columns=(PURE, OVERALL, OVERLAP))
         yield replace(beside, since_mode="nightly") if name == "Iallreduce" else beside
         yield replace(made, name=f"{name}_pure")
+
+
+def _on_gpus() -> Iterator[ImbBenchmark]:
+    """Yield what is as in IMB-MPI1, with all buffers on GPUs (CUDA)."""
+    for row in _MPI1:
+        if row.sized and row.name != "Reduce_local":
+            made = replace(row, family="gpu", operation="", since_mode="acceptance")
+            yield replace(made, since_mode="nightly") if row.since_mode == "smoke" else made
 
 
 _once = partial(ImbBenchmark, since_mode="acceptance")
@@ -210,6 +218,7 @@ _ROWS = (
     *_MPI1,
     *_beside_computation("nbc", "I{1}"),
     *_beside_computation("mpi4", "{0}_persist"),
+    *_on_gpus(),
     *_ONE_SIDED,
     *_EXTENDED,
     *_BETWEEN,
@@ -320,5 +329,5 @@ def counts_size(benchmark: str, column: Column, size: int | None) -> bool:
     An empty message has no bandwidth, and an operation on no data has no time worth a name.
     """
     row = BENCHMARKS[benchmark]
-    is_message = row.family == "mpi1" and row.point_to_point
+    is_message = row.family in ("mpi1", "gpu") and row.point_to_point
     return size != 0 or (is_message and column != BANDWIDTH)

@@ -40,7 +40,7 @@ from acceptance.suites.output import HALF, SLACK, Range, Table, Tables
 #: What the first line calls a component -> its family.
 _FAMILIES = {
     "MPI-1": "mpi1", "MPI-2": "ext", "MPI-NBC": "nbc", "MPI-RMA": "rma", "MPI-IO": "io",
-    "MPI-4": "mpi4", "IMB-P2P": "p2p", "MT": "mt",
+    "MPI-4": "mpi4", "MPI-1 (GPU)": "gpu", "IMB-P2P": "p2p", "MT": "mt",
 }  # fmt: skip
 #: Header token -> name of the column. Barrier has no `#bytes`.
 _NAMES = {
@@ -61,6 +61,7 @@ _NAMES = {
 
 _VERSION = re.compile(
     r"#\s+Intel ?\(R\) MPI Benchmarks? (?:Suite )?V?(?P<version>[\w. ]+?), (?P<part>\S+) part"
+    r"(?P<gpu> \(GPU\))?"
 )
 _BENCHMARK = re.compile(r"# Benchmarking (?P<name>\S+)(?: \(\d+( x \d+)+\))?\s*\Z")
 _MODE = re.compile(rf"#\s+MODE: (?P<mode>{SINGLE}|{MANY})\s*\Z")
@@ -191,7 +192,7 @@ class Output(Tables):
         if match := _VERSION.match(line):
             self.version = match["version"]
             self.check_version(self.version)
-            self.family = _FAMILIES.get(match["part"], "")
+            self.family = _FAMILIES.get(match["part"] + (match["gpu"] or ""), "")
             if not self.family:
                 raise self.error(f"a component of IMB that is not known: {match['part']}")
         elif match := _HALO.match(line):
