@@ -331,10 +331,15 @@ def test_a_published_value_is_found_by_what_it_is_a_value_of(folder):
         {"np": 2, "message_size": 0, "system": "saini"},
         {"np": 2, "message_size": 0, "repetitions": 5},
         {"np": 2, "message_size": 0, "gpu": "cuda-DD"},
+        {"np": 2, "message_size": 0, "synchronization": "lock"},
+        {"np": 2, "message_size": 0, "window": "create"},
         {},
     ],
-    ids=["processes", "size", "no processes", "metric", "system", "repetitions", "GPU", "nothing"],
-)
+    ids=[
+        "processes", "size", "no processes", "metric", "system", "repetitions", "GPU",
+        "synchronization", "window", "nothing",
+    ],
+)  # fmt: skip
 def test_what_no_reference_fits_has_none(folder, other):
     assert look_up(folder, **other) is None
 

@@ -142,7 +142,10 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
 
 
 #: A result with one of these, and one without, are not of the same quantity.
-OTHERS = ("message_size", "block", "repetitions", "pattern", "gpu")
+OTHERS = (
+    *("message_size", "block", "repetitions", "pattern"),
+    *("gpu", "synchronization", "window"),
+)
 
 
 class ReferenceFault(Fault):
