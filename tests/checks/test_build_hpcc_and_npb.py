@@ -47,6 +47,10 @@ NPB_BUILDS = [
 ]
 
 
+#: Version of NPB -> what its environments are called by; ReFrame wants no points there.
+ENVIRONMENTS = {version: version.replace(".", "_") for version in SHA_OF_NPB}
+
+
 @pytest.fixture(scope="session")
 def npb_site(built):
     """The same site, whose environments ask for versions that are not the pinned one."""
@@ -57,12 +61,12 @@ def npb_site(built):
         local = runpy.run_path({str(ROOT / "config/systems/local.py")!r})
         environments = [
             {{
-                **environ, "name": f"npb-{{version}}-{{environ['extras']['mpi']}}",
+                **environ, "name": f"npb-{{name}}-{{environ['extras']['mpi']}}",
                 "extras": {{**environ["extras"], "versions": {{"npb": version}}}},
                 "target_systems": ["local"],
             }}
             for environ in local["ENVIRONMENTS"] if "spack" in environ["features"]
-            for version in {[*SHA_OF_NPB]}
+            for version, name in {ENVIRONMENTS}.items()
         ]
         (partition,) = local["SYSTEM"]["partitions"]
         partition["environs"] += [environ["name"] for environ in environments]
@@ -73,7 +77,7 @@ def npb_site(built):
 
 def npb_options(version, mpi, classes):
     """Return the environment that builds a version of NPB, and the options for these classes."""
-    environment = f"npb-{version}-{mpi}"
+    environment = f"npb-{ENVIRONMENTS[version]}-{mpi}"
     options = ["-S", f"classes={classes}", *by_hand(SHA_OF_NPB[version], "NpbBuild")]
     return environment, *options
 
@@ -149,7 +153,8 @@ def test_a_program_of_npb_that_the_build_lacks_is_named(npb_built):
     version, mpi, classes = NPB_BUILDS[0]
     if archive(SHA_OF_NPB[version]) is None:
         pytest.skip(f"{MIRROR} has no NPB {version}")
-    locks = npb_built.var.glob(f"output/*/local/default/npb-{version}-{mpi}/NpbBuild*/spack.lock")
+    environment, *_ = npb_options(version, mpi, classes)
+    locks = npb_built.var.glob(f"output/*/local/default/{environment}/NpbBuild*/spack.lock")
     roots = (root for lock in locks for root in json.loads(lock.read_text())["roots"])
     (built,) = {root["hash"] for root in roots}
     (folder,) = (path for path in trees(npb_built) if path.name.endswith(built))
