@@ -78,9 +78,10 @@ def cuts(checks):
     """Yield, for each check file and partition, the largest case whose sizes are cut, and why."""
     found: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for check in checks:
-        for part in partitions():
-            fits = part.fullname in check.valid_systems and hasattr(check, "cut_on")
-            if fits and _has(part, check.suite) and (cut := check.cut_on(part)):
+        valid = {*check.valid_systems} if hasattr(check, "cut_on") else ()
+        here = [part for part in partitions() if part.fullname in valid]
+        for part in here:
+            if (cut := check.cut_on(part)) and _has(part, check.suite):
                 found.setdefault((_stem(type(check)), part.fullname), []).append((check.np, cut))
     for (stem, place), each in found.items():
         _, cut = max(each, key=lambda one: one[0])

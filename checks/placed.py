@@ -14,7 +14,16 @@ from acceptance.suites.records import BUFFERS
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
 from .extras import extras_of
-from .partitions import PACKED, fabric_facts, largest_job, memory_of, mode_of, partitions, standing
+from .partitions import (
+    PACKED,
+    cores_of,
+    fabric_facts,
+    largest_job,
+    memory_of,
+    mode_of,
+    partitions,
+    standing,
+)
 from .pinned import Pinned
 
 #: The folder, below that of the run, for what the links of each node say.
@@ -77,10 +86,8 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def nodes(self, part):
         """Count the nodes of a partition that this case takes; 0 if it does not fit."""
-        block = self.ways()[0] == "block"
-        return standing(
-            part, self.np, self.placement, self.most_nodes(), spills=block and self.spills()
-        )
+        spills = self.spills() and self.ways()[0] == "block"
+        return standing(part, self.np, self.placement, self.most_nodes(), spills=spills)
 
     def fits(self, part):
         """Tell whether a partition runs this case, in its mode, with no more ranks than cores."""
@@ -116,10 +123,15 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def cut_on(self, part):
         """Say which message sizes do not fit into the memory of a partition; empty if all do."""
-        if not self.row.sized or not (sizes := self.asked_sizes()):
+        row = self.row
+        if not row.sized or not (sizes := self.asked_sizes()):
+            return ""
+        # No more processes share the memory of a node than it has cores.
+        least = row.room(memory_of(part) // (cores_of(part) or 1), self.most_buffers(part))
+        if row.buffers_of(sizes[-1], self.np, self.copies) <= least:
             return ""
         room, memory = self.room_on(part), self.memory_on(part)
-        return self.row.cut(sizes, self.np, room, memory, self.copies)
+        return row.cut(sizes, self.np, room, memory, self.copies)
 
     @run_before("run")
     def refuse_too_large(self):
