@@ -2,6 +2,7 @@
 
 import compileall
 import contextlib
+import gc
 import itertools
 import json
 import os
@@ -387,6 +388,13 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item.nodeid not in same]
     items.sort(key=lambda item: rank(item.nodeid))
+
+
+def pytest_collection_finish():
+    """Collect garbage seldom, and not among thousands of tests: it was a half of some of them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_xdist_make_scheduler(config, log):
