@@ -2,6 +2,7 @@
 
 import compileall
 import contextlib
+import gc
 import itertools
 import json
 import os
@@ -19,8 +20,9 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from acceptance.cli.main import main
-from acceptance.core import state_files
+from acceptance.core import machine, state_files
 from acceptance.machine import Spack, externals
+from acceptance.rfm import process
 from tests import needs, netns, started
 from tests import stored as results
 from tests.places import ROOT, workspace
@@ -104,18 +106,20 @@ class Site:
 
         On a system of its own it finds nothing that is installed on this machine.
         """
-        words = [str(word) for word in arguments]
-        _looked[0] |= not _has_own_system({**self.environment, **environment}, words)
-        variables, own = self.variables(**environment), {*self.environment, *environment}
+        variables, words = self.variables(**environment), [str(word) for word in arguments]
         usual = shutil.which("reframe", path=variables["PATH"]) == str(started.REFRAME)
-        if not usual or any(name.startswith("PYTHON") for name in own):
+        if not usual or self._chooses_python(environment):
             return self.run("reframe", *arguments, **environment)
         return Result(*started.reframe(words, variables, ROOT, TIMEOUT))
+
+    def _chooses_python(self, environment):
+        return any(name.startswith("PYTHON") for name in (*self.environment, *environment))
 
     def acceptance(self, *arguments, **environment):
         """Call the command in this process: what it shows and returns is as if it were started.
 
-        Where a process is the point (signals, encodings, its end) it is started with `run`.
+        The ReFrame that it starts comes from where `reframe` has it. Where a process is the point
+        (signals, encodings, its end) it is started with `run`.
         """
         with contextlib.ExitStack() as stack:
             output, errors = (
@@ -124,6 +128,9 @@ class Site:
             stdin = stack.enter_context(open(os.devnull))
             stack.callback(os.chdir, os.getcwd())
             os.chdir(ROOT)
+            if not self._chooses_python(environment):
+                for module in (machine, process):
+                    stack.enter_context(mock.patch.object(module, "subprocess", started.Programs()))
             with (
                 mock.patch.dict(os.environ, self.variables(**environment), clear=True),
                 mock.patch.multiple(sys, stdin=stdin, stdout=output, stderr=errors),
@@ -381,6 +388,13 @@ def pytest_collection_modifyitems(config, items):
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item.nodeid not in same]
     items.sort(key=lambda item: rank(item.nodeid))
+
+
+def pytest_collection_finish():
+    """Collect garbage seldom, and not among thousands of tests: it was a half of some of them."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_xdist_make_scheduler(config, log):

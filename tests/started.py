@@ -34,7 +34,54 @@ sys.addaudithook(refuse)
 """
 #: Bytes that an order, with an environment, may have.
 _MOST = 2**20
+#: Its outputs, what it inherits, and where its status is told.
+_MOST_FDS = 8
+#: What it begins with; where a command is called in this process, that has another one meanwhile.
+_ENVIRONMENT = dict(os.environ)
 _server = None
+
+
+class Reframe:
+    """A ReFrame that runs: of `subprocess.Popen` what is asked of it.
+
+    It has files for its outputs, and holds `inherited` ones open.
+    """
+
+    def __init__(self, argv, environment, folder, outputs, inherited=(), *, own_session=False):
+        sys.audit("subprocess.Popen", argv[0], argv, folder, environment)
+        order = {
+            "argv": argv,
+            "environment": environment,
+            "folder": str(folder),
+            "own_session": own_session,
+        }
+        here, there = os.pipe()
+        self._told = open(here)  # noqa: SIM115
+        fds = [there, *(file.fileno() for file in outputs), *inherited]
+        socket.send_fds(_connection(), [json.dumps(order).encode()], fds)
+        os.close(there)
+        self.pid = int(self._told.readline())
+        self._status = None
+
+    def wait(self, timeout=None):
+        """Return its exit status, None if it runs on for so many seconds."""
+        if self._status is None and select.select([self._told], [], [], timeout)[0]:
+            with self._told:
+                self._status = int(self._told.readline())
+        return self._status
+
+    def poll(self):
+        return self.wait(0)
+
+    def send_signal(self, number):
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self):
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
 
 
 def reframe(arguments, environment, folder, timeout):
@@ -43,21 +90,42 @@ def reframe(arguments, environment, folder, timeout):
     Raises subprocess.TimeoutExpired, and kills it, after so many seconds.
     """
     argv = [str(REFRAME), *arguments]
-    order = {"argv": argv, "environment": environment, "folder": str(folder)}
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
-        here, there = os.pipe()
-        with open(here) as told:
-            fds = [output.fileno(), errors.fileno(), there]
-            socket.send_fds(_connection(), [json.dumps(order).encode()], fds)
-            os.close(there)
-            process = int(told.readline())
-            if not select.select([told], [], [], timeout)[0]:
-                os.kill(process, signal.SIGKILL)
-                raise subprocess.TimeoutExpired(argv, timeout)
-            status = int(told.readline())
+        running = Reframe(argv, environment, folder, [output, errors])
+        status = running.wait(timeout)
+        if status is None:
+            running.kill()
+            raise subprocess.TimeoutExpired(argv, timeout)
         output.seek(0)
         errors.seek(0)
         return status, output.read(), errors.read()
+
+
+class Programs:
+    """Takes the place of the module `subprocess`: ReFrame is forked, and any other program started.
+
+    It does what our callers ask for, not all that they could.
+    """
+
+    def __getattr__(self, name):
+        return getattr(subprocess, name)
+
+    def Popen(self, command, **options):
+        if command[0] != str(REFRAME):
+            return subprocess.Popen(command, **options)
+        outputs = [options["stdout"]] * 2
+        inherited = options["pass_fds"]
+        return Reframe(
+            command, options["env"], options["cwd"], outputs, inherited, own_session=True
+        )
+
+    def run(self, command, **options):
+        if command[0] != str(REFRAME):
+            return subprocess.run(command, **options)
+        environment = os.environ if options["env"] is None else options["env"]
+        folder = options["cwd"] or os.getcwd()
+        done = reframe(command[1:], dict(environment), folder, options["timeout"])
+        return subprocess.CompletedProcess(command, *done)
 
 
 def _connection():
@@ -68,7 +136,9 @@ def _connection():
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST)
         command = [sys.executable, __file__, str(its.fileno())]
         with its:
-            process = subprocess.Popen(command, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL, env=_ENVIRONMENT
+            )
         _server = ours, process
     return _server[0]
 
@@ -79,7 +149,7 @@ def _next(server):
     That has a parent of its own, which tells its number and its exit status.
     """
     while True:
-        data, fds, *_ = socket.recv_fds(server, _MOST, 3)
+        data, fds, *_ = socket.recv_fds(server, _MOST, _MOST_FDS)
         if not data:
             sys.exit()
         if not os.fork():
@@ -89,16 +159,22 @@ def _next(server):
         while _ended():
             pass
     server.close()
-    output, errors, told = fds
+    told, output, errors, *inherited = fds
     if child := os.fork():
         os.write(told, f"{child}\n".encode())
+        # Their locks end with who holds them.
+        for fd in (output, errors, *inherited):
+            os.close(fd)
         os.write(told, f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\n".encode())
         os._exit(0)
     os.dup2(output, 1)
     os.dup2(errors, 2)
-    for fd in fds:
+    for fd in (told, output, errors):
         os.close(fd)
-    return json.loads(data)
+    order = json.loads(data)
+    if order["own_session"]:
+        os.setsid()
+    return order
 
 
 def _ended():
