@@ -773,3 +773,15 @@ def test_a_line_that_no_grid_prints_is_refused(read, old, new, words):
     assert re.search(old, text)
     with pytest.raises(ParseError, match=words):
         imb_output.parse(re.sub(old, new, text, count=1))
+
+
+def test_a_message_rate_of_few_messages_is_rounded(read):
+    """One process waited for the other all the time: both times and the longest are one."""
+    row = "           64           20         5.16        24.80       387473"
+    text = dict(runs("imb", read("IMB-P2P.impi.txt")))["Corandom"]
+    assert row in text
+    slow = "           64           20      6362.59         0.01          157"
+    (table,) = imb_output.parse(text.replace(row, slow)).tables
+    assert table.rows[0].values["messages"] == 157
+    with pytest.raises(ParseError, match=r"those of 0\.98 processes"):
+        imb_output.parse(text.replace(row, slow.replace("157", "154")))

@@ -325,11 +325,13 @@ class Output(Tables):
             super().check_rate(table, size, values)
             if self.family == "p2p":
                 ways = 2 if table.benchmark == "PingPong" else 1
-                times = Range.rounded(values["t"]).times(ways * values["messages"] / 1e6)
-                if times.high * (1 + 1e-3) < 1 or times.low * (1 - 1e-3) > table.processes:
+                time = Range.rounded(values["t"]).times(ways / 1e6)
+                rate = Range.rounded(values["messages"], 0.5)
+                least, most = time.low * rate.low, time.high * rate.high
+                if most * (1 + 1e-3) < 1 or least * (1 - 1e-3) > table.processes:
                     raise self.error(
-                        f"{values['messages']:.0f} messages a second of {values['t']:.2f} us are "
-                        f"those of {times.value:.2f} processes"
+                        f"{rate.value:.0f} messages a second of {values['t']:.2f} us are those of "
+                        f"{time.value * rate.value:.2f} processes"
                     )
             return
         pairs = table.processes * self.threads // 2
