@@ -91,7 +91,7 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def fits(self, part):
         """Tell whether a partition runs this case, in its mode, with no more ranks than cores."""
-        if not self.row.is_in(mode_of(part, self.mode)):
+        if not self.row.is_in(mode_of(part, self.mode), self.np):
             return False
         nodes = self.nodes(part)
         if not nodes or not self.takes(part):

@@ -493,9 +493,11 @@ def test_each_mode_takes_its_programs(site, recorded):
     install_all(site, recorded)
     for mode in ("smoke", "nightly"):
         cases = listed(site, f"--mode={mode}")
-        assert {name for name, *_ in cases} == {
-            name for name, row in osu.BENCHMARKS.items() if row.is_in(mode)
-        }
+        for processes in (2, 4):
+            assert {name for name, count, *_ in cases if count == processes} == {
+                name for name, row in osu.BENCHMARKS.items()
+                if row.is_in(mode, processes) and row.runs_with(processes)
+            }  # fmt: skip
         assert {buffers for *_, buffers in cases} == {"same", "different"}
 
 

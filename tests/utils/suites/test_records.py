@@ -15,19 +15,27 @@ SWEEP = [2**n for n in range(23)]
 def test_a_mode_takes_what_a_smaller_one_takes():
     taken = {
         mode: [row.name for row in (Benchmark(since, (), since_mode=since) for since in MODES)
-               if row.is_in(mode)]
+               if row.is_in(mode, 4)]
         for mode in MODES
     }  # fmt: skip
     assert taken == {"smoke": ["smoke"], "nightly": ["smoke", "nightly"], "acceptance": [*MODES]}
+    of_a_night = Benchmark("", (), since_mode="nightly")
+    assert of_a_night.is_in("smoke", 2)
+    assert not of_a_night.is_in("smoke", 3)
+    assert not Benchmark("", (), since_mode="acceptance").is_in("smoke", 2)
 
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=lambda suite: suite.key)
 def test_each_check_file_has_something_for_a_smoke_test_and_tells_the_rest(suite):
     for check, rows in suite.checks.items():
-        few = sum(row.is_in("smoke") for row in rows.values())
-        assert few
-        told = f"{check}.py: mode smoke: {few} of {len(rows)} programs; all: -S mode=acceptance"
-        assert suite.taken_in("smoke", check) == (told if few < len(rows) else "")
+        of_all = {name for name, row in rows.items() if row.since_mode == "smoke"}
+        of_night = {name for name, row in rows.items() if row.since_mode == "nightly"}
+        of_two = {name for name in of_night if rows[name].runs_with(2)}
+        assert of_all
+        told = f"{check}.py: mode smoke: {len(of_all | of_two)} of {len(rows)} programs"
+        told += f", {len(of_two)} with two processes only" if of_two else ""
+        told += "; all: -S mode=acceptance"
+        assert suite.taken_in("smoke", check) == (told if len(of_all) < len(rows) else "")
         assert not suite.taken_in("acceptance", check)
 
 

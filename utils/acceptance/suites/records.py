@@ -110,9 +110,10 @@ class Benchmark:
         stems = tuple(column.stem for column in (*self.columns, *self.percentiles))
         return (*stems, "bandwidth_peak") if "bandwidth" in stems and self.sized else stems
 
-    def is_in(self, mode: str) -> bool:
-        """Tell whether a mode takes it."""
-        return MODES.index(self.since_mode) <= MODES.index(mode)
+    def is_in(self, mode: str, processes: int = 2) -> bool:
+        """Tell whether a mode takes it; `smoke` takes those of a night with two processes."""
+        taken = "nightly" if mode == "smoke" and processes == 2 else mode
+        return MODES.index(self.since_mode) <= MODES.index(taken)
 
     def runs_with(self, processes: int) -> bool:
         """Tell whether it runs, and ends, with this number of processes."""
@@ -241,10 +242,13 @@ class Suite:
     def taken_in(self, mode: str, check: str) -> str:
         """Say how many benchmarks of a check file (its stem) a mode takes; empty: all of them."""
         rows = self.checks[check].values()
-        taken = sum(row.is_in(mode) for row in rows)
+        taken = sum(row.is_in(mode, 4) for row in rows)
         if taken == len(rows):
             return ""
-        return f"{check}.py: mode {mode}: {taken} of {len(rows)} programs; all: -S mode={MODES[-1]}"
+        few = sum(row.is_in(mode) and row.runs_with(2) for row in rows if not row.is_in(mode, 4))
+        told = f"{taken + few} of {len(rows)} programs"
+        told += f", {few} with two processes only" if few else ""
+        return f"{check}.py: mode {mode}: {told}; all: -S mode={MODES[-1]}"
 
     def performing(self, operation: str) -> str:
         """Return the name of the benchmark of a collective operation; empty if it has none."""
