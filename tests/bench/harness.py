@@ -15,7 +15,7 @@ from pathlib import Path
 
 from acceptance.core.text import table
 from acceptance.machine.partition_size import usable_cores
-from acceptance.suites import SUITES
+from acceptance.suites import SUITES, imb
 from tests import stored as database
 from tests.places import ROOT, WHEELS
 
@@ -164,7 +164,8 @@ class Bench:
         """
         programs = self.folder / "programs"
         programs.mkdir(exist_ok=True)
-        for name in ("IMB-MPI1", *SUITES["osu"].programs):
+        of_imb = {row.program for row in imb.BENCHMARKS.values()}
+        for name in (*of_imb, *SUITES["osu"].programs):
             (programs / name).write_text("#!/bin/sh\n")
             (programs / name).chmod(0o755)
         ours = ("-c", ROOT / f"checks/{check}.py", "-l", "-S", "mode=acceptance")
