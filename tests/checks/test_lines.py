@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from acceptance.rfm import run_log
+from acceptance.suites import SUITES
 from checks import progress
 from checks.progress import main_figure
 from tests.conftest import DATA
@@ -29,7 +30,7 @@ def test_a_case_that_ends_is_reframes_line_and_one_of_ours_and_its_metrics_are_i
     run = next(run_log.runs(site.var / "log"))
     assert (run.ran, run.errors) == ((1, 1), [])
     # That nothing provides the other suites is one line, and no warning.
-    assert run.warnings == []
+    assert run.warnings == [SUITES["imb"].taken_in("nightly", "imb")]
     (line,) = re.findall(r"^no case of (.*)$", done.output, re.MULTILINE)
     assert re.match(r"[a-z_., ]+ on replay:default; acceptance doctor says why$", line)
     assert "osu.py" in line
