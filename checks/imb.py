@@ -246,6 +246,7 @@ class ImbMpi1(PlacedCheck):
         source = self.stdout.evaluate()
         output = imb_output.parse(self.output(), source)
         table = output.only_table(self.benchmark, self.np)
+        output.require_columns(table, [column.name for column in self.columns])
         if output.threads != self.threads:
             raise ValueError(
                 f"{source}: {self.benchmark}: ran with {output.threads} threads a process instead "
@@ -254,17 +255,12 @@ class ImbMpi1(PlacedCheck):
         told = {"suite": output.version and f"IMB {output.version}"}
         told["mpi_standard"] = output.mpi_standard
         self.provenance |= {key: text for key, text in told.items() if text}
-        for column in self.columns:
-            if column.name not in table.columns:
-                raise ValueError(
-                    f"{source}:{table.number}: {self.benchmark}: no column for {column.stem}, "
-                    f"only {', '.join(table.columns)}"
-                )
         return self.named({row.size: row.values for row in table.rows})
 
     def is_full_sweep(self):
         """Tell whether the sweep is the one that has a peak to be compared with others."""
-        return ":".join(map(str, self.log2_sizes())) == SWEEP
+        usual = ":".join(map(str, self.log2_sizes())) == SWEEP
+        return usual and not self.cut_on(self.current_partition)
 
     def parameters(self):
         """Return what a reference of this case must agree with."""

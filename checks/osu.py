@@ -322,14 +322,18 @@ class OsuBenchmark(PlacedCheck):
         source = self.stdout.evaluate()
         output = osu.parse(self.output(), source, self.np, self.benchmark, self.asked_gpu)
         table = output.only_table(self.benchmark, self.np)
+        output.require_columns(table, [column.name for column in self.columns])
         if self.synchronization:
             output.require_comment("Synchronization", osu.SYNCHRONIZATIONS[self.synchronization])
+        if window := self.asked_window():
+            output.require_comment("Window creation", osu.WINDOWS.get(window, window))
         self.provenance["suite"] = f"OSU {output.version}"
         return self.named({row.size: row.values for row in table.rows})
 
     def is_full_sweep(self):
         """Tell whether the sweep is the one that has a peak to be compared with others."""
-        return osu.size_range(self.sizes) == osu.size_range(SWEEP)
+        usual = osu.size_range(self.sizes) == osu.size_range(SWEEP)
+        return usual and not self.cut_on(self.current_partition)
 
     def verify(self):
         """Fail the case unless the data of every message size were verified."""

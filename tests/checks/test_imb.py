@@ -413,7 +413,7 @@ def test_sizes_that_do_not_fit_into_the_memory_are_cut_and_told_and_vanish_with_
     (gone,) = verdict["problems"]
     assert gone["kind"] == "vanished"
     assert f"latency_{2**22}: no longer measured since" in gone["text"]
-    assert "(with 3 related metrics)" in gone["text"]
+    assert "(with 4 related metrics)" in gone["text"]
 
 
 def test_a_case_of_which_no_size_fits_fails_with_its_number_and_runs_nothing(site, recorded):

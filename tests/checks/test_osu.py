@@ -233,12 +233,36 @@ def test_of_a_non_blocking_collective_the_overlap_is_a_metric(site):
 
 
 def test_an_operation_without_message_sizes_has_metrics_without(site):
-    replay_run(site, "fop_latency")
+    replay_run(site, "fop_latency", change=("MPI_Win_allocate", "MPI_Win_create"))
     _, values = measured(site, "fop_latency", "-S", "window=create")
     assert {*values} == {"latency", "latency_p50", "latency_p90", "latency_p99"}
     case, _ = only_case(site)
     assert arguments(site) == ["-w create -z50,90,99"]
     assert case.keys["window"] == "create"
+    done, _ = run(site, "fop_latency", "-S", "window=dynamic")
+    assert "no line '# Window creation: MPI_Win_create_dynamic', which was asked for" in done.output
+
+
+def test_a_percentile_that_was_asked_for_and_is_not_printed_fails_the_case(site):
+    replay_run(site, "fop_latency")
+    text = of_mpich("fop_latency")
+    cut = [line[:-18] if line.startswith(("# Size", "1 ")) else line for line in text.splitlines()]
+    (site.folder / "output.txt").write_text("\n".join(cut) + "\n")
+    done, (status, verdict) = run(site, "fop_latency")
+    assert (done.status, status) == (1, 1)
+    assert "no column for p99, which was asked for" in only_problem(verdict)
+
+
+def test_a_sweep_that_the_memory_cuts_has_no_peak(site, recorded):
+    replay(site, re.sub(r"\n4194304 .*", "", recorded("osu/osu_bw.openmpi.txt")), "osu_bw")
+    # A node has room for 64 messages of 2 MiB in each of two buffers of two processes.
+    configure(site, ('"cores": 2', f'"cores": 2, "memory": {2**30}'))
+    done, (status, _) = run(site, "bw", "-S", "validate=no", buffers="different")
+    assert (done.status, status) == (0, 0), done.output
+    case, values = only_case(site)
+    assert "bandwidth_2097152" in values
+    assert "bandwidth_peak" not in values
+    assert case.provenance["sizes"].startswith("bw on 2 ranks: up to 2 MiB, since 4 MiB wants")
 
 
 def test_a_synchronization_is_a_case_and_a_key_of_its_own(site):

@@ -28,8 +28,7 @@ def imb_reader(text: str) -> Reader:
         table = output.only_table(name, processes)
         if output.threads != whole.threads:
             raise ParseError("mutation", "another number of threads")
-        if missing := [column.name for column in columns if column.name not in table.columns]:
-            raise ParseError("mutation", f"no column for {missing[0]}")
+        output.require_columns(table, [column.name for column in columns])
         return {
             name_of(column.stem, row.size): (row.values[column.name], column.unit)
             for column in columns
@@ -51,11 +50,11 @@ def osu_reader(text: str, program: str = "") -> Reader:
 
     def read(text: str) -> Values:
         # A mutation of the last line would cut the one that the job adds off the program's.
-        table = osu.parse(text + added, "stdout", processes, name).only_table(name, processes)
+        output = osu.parse(text + added, "stdout", processes, name)
+        table = output.only_table(name, processes)
         if validated != ("validation" in table.columns):
             raise ParseError("mutation", "not verified")
-        if missing := [column.name for column in percentiles if column.name not in table.columns]:
-            raise ParseError("mutation", f"no column for {missing[0]}")
+        output.require_columns(table, [column.name for column in percentiles])
         return {
             name_of(column.stem, row.size): (row.values[column.name], column.unit)
             for column in (*osu.BENCHMARKS[name].columns, *percentiles)

@@ -90,6 +90,33 @@ def test_a_suite_is_all_of_its_benchmarks_and_no_metric_all_that_both_have(judge
     assert (outcome.state, outcome.held, outcome.compared) == (HOLDS, 2, 3)
 
 
+def test_a_suite_of_a_claim_has_no_other_components_and_no_percentiles(judge):
+    change = {"benchmark": "imb", "metric": "", "relation": "better", "value": "", "unit": ""}
+    overlap = {"benchmark": "imb.nbc.Iallreduce", "stem": "overlap_8", "unit": "%"}
+    means = result(NEW, 9.0), result(OLD, 10.0)
+    outcome = judge(change, *means, result(NEW, 30.0, **overlap), result(OLD, 60.0, **overlap))
+    assert (outcome.state, outcome.compared) == (HOLDS, 1)
+    outcome = judge(change | {"benchmark": "imb.nbc"}, *means,
+                    result(NEW, 60.0, **overlap), result(OLD, 30.0, **overlap))  # fmt: skip
+    assert (outcome.state, outcome.compared) == (HOLDS, 1)
+    both = ({"latency_8": own, "latency_p99_8": tail} for own, tail in ((1.0, 9.0), (2.0, 3.0)))
+    osu = change | {"benchmark": "osu"}
+    outcome = judge(osu, *(
+        result(where, values, benchmark="osu.latency")
+        for where, values in zip((NEW, OLD), both, strict=True)
+    ))  # fmt: skip
+    assert (outcome.state, outcome.compared) == (HOLDS, 1)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("gpu", "cuda-DD"), ("synchronization", "fence"), ("window", "create")]
+)
+def test_what_makes_another_quantity_is_not_compared_with_a_result_without_it(judge, key, value):
+    left, right = result(NEW, 7.0, **{key: value}), result(OLD, 10.0)
+    assert judge({}, left, right).state == NOT_MEASURED
+    assert judge({}, left, result(OLD, 10.0, **{key: value})).state == HOLDS
+
+
 def test_no_partition_is_every_other_one_of_that_system(judge):
     change = {"right": "mine:"}
     outcome = judge(change, result(NEW, 7.0), result(OLD, 10.0), result("mine:third", 7.5),

@@ -117,8 +117,11 @@ Places = dict[tuple[str, str, str], Results]
 
 
 def is_of(benchmark: str, name: str) -> bool:
-    """Tell whether a benchmark has this name, or is one of the suite of this name."""
-    return benchmark == name or benchmark.startswith(f"{name}.")
+    """Tell whether a benchmark has this name, or is one of the suite of this name.
+
+    Of IMB that is IMB-MPI1, which papers mean; `imb.nbc` is another component.
+    """
+    return benchmark == name or (name != "" and benchmark.rpartition(".")[0] == name)
 
 
 def asked_by(claims: Iterable[Claim]) -> Callable[[str, str, str, str], bool]:
@@ -300,7 +303,7 @@ def deciding(relation: str, value: tuple[float, ...], judged: Sequence[tuple[flo
 
 #: They are the same in both results, or in neither. Other keys agree where both results have them:
 #: messages inside a node have no path where each node has one process.
-SAME_KEYS = ("np", "message_size", "pattern", "gpu")
+SAME_KEYS = ("np", "message_size", "pattern", "gpu", "synchronization", "window")
 
 
 #: The two results that a claim compares: left and right.
@@ -341,6 +344,7 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
     low, high = SIZES[word or "all"]
     not_of = None if side.partition or other is None else (other.system, other.partition)
     for (system, partition, benchmark), results in places.items():
+        tails = () if metric else {each.stem for each in suites.find(benchmark).percentiles}
         elsewhere = (system, side.partition or partition) != (side.system, partition)
         if elsewhere or (system, partition) == not_of or not is_of(benchmark, name):
             continue
@@ -354,6 +358,7 @@ def side_results(claim: Claim, side: Side, other: Side | None, places: Places) -
             size = series.keys.get("message_size")
             if (
                 metric in ("", series.stem)
+                and series.stem not in tails
                 and all(agrees(text, series.stated.get(key)) for key, text in stated.items())
                 and (word is None if size is None else low <= int(size) <= high)
             ):

@@ -111,6 +111,12 @@ SYNCHRONIZATIONS = {
     "pscw": "MPI_Win_post/start/complete/wait",
     "fence": "MPI_Win_fence",
 }
+#: Word of `-w` -> how the output calls it.
+WINDOWS = {
+    "create": "MPI_Win_create",
+    "allocate": "MPI_Win_allocate",
+    "dynamic": "MPI_Win_create_dynamic",
+}
 
 _messages = partial(OsuProgram, point_to_point=True, family="pt2pt")
 _two = partial(_messages, processes="two")

@@ -287,6 +287,13 @@ class Tables(LineReader):
             raise self.error(f"{len(self.tables)} tables instead of {wanted}")
         return self.tables
 
+    def require_columns(self, table: Table, names: Collection[str]) -> None:
+        """Raise ParseError unless each row has a value in each of these columns."""
+        for row in table.rows:
+            if missing := [name for name in names if name not in row.values]:
+                self.stand(row.number)
+                raise self.error(f"no column for {', '.join(missing)}, which was asked for")
+
     def read_header(self, table: Table, header: str, required: Collection[str] = ()) -> None:
         """Take the columns of a table."""
         names = self.name.findall(header)
