@@ -66,9 +66,6 @@ class OsuProgram(Benchmark):
 
     #: The title of its output, which some share.
     title: str
-    #: The version that brought it; empty: 5.3 has it. An installation may lack what came later,
-    #: and persistent collectives where its MPI is not MPI 4.
-    since: str = field(default="", kw_only=True)
     #: `-c` verifies the data (5.9 and newer).
     verifies: bool = field(default=True, kw_only=True)
     #: `-b multiple` gives each message of a window buffers of its own (5.8 and newer).
@@ -146,8 +143,8 @@ def _nonblocking(name: str, what: str, family: str = "nonblocking", **known: Any
 def _started(name: str, what: str, **known: Any) -> OsuProgram:
     """Return the row of a collective that is set up once, and started again and again."""
     return _collective(
-        f"{name}_persistent", title=f"OSU MPI {what} Persistent Latency Test", since="7.3",
-        family="persistent-collective", since_mode="acceptance", **known,
+        f"{name}_persistent", title=f"OSU MPI {what} Persistent Latency Test",
+        since="7.3 with MPI 4", family="persistent-collective", since_mode="acceptance", **known,
     )  # fmt: skip
 
 
@@ -170,8 +167,8 @@ _ROWS = (
     _messages("mbw_mr", (BANDWIDTH, RATE), "OSU MPI Multiple Bandwidth / Message Rate Test",
               processes="even", buffers=True, link_factor=1, pair_sum="average", balance="mbw",
               since_mode="smoke", simulated=True),
-    _two("partitioned_latency", (LATENCY,), "OSU MPI Partitioned Latency Test", since="7.5",
-         since_mode="acceptance", family="persistent", verifies=False),
+    _two("partitioned_latency", (LATENCY,), "OSU MPI Partitioned Latency Test",
+         since="7.5 with MPI 4", since_mode="acceptance", family="persistent", verifies=False),
     _persistent("latency_persistent", (LATENCY,), "OSU MPI Latency Persistent Test",
                 one_message=True),
     _persistent("bw_persistent", (BANDWIDTH,), "OSU MPI Bandwidth Persistent Test", buffers=True,
