@@ -87,6 +87,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
     differs_by_mode = False
     #: A program that exits with a failure has said what it measured, and why it fails.
     says_all = False
+    #: Its suite may be installed, or built, without this program: there is no case of it then.
+    may_lack = False
     #: It may ask the scheduler which nodes there are; a listing, also one of another system, not.
     asks_scheduler = True
 
@@ -123,6 +125,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         try:
             program = find(*self.program_names())
         except FileNotFoundError as err:
+            self.skip_if(self.may_lack, f"its suite {self.suite} has no such program")
             raise SanityError(
                 f"{err}; the environment {self.current_environ.name} promises the suite "
                 f"{self.suite} (look with: acceptance doctor)"

@@ -1,29 +1,19 @@
 """Intel MPI Benchmarks: every message size of every benchmark is a metric."""
 
-import functools
 import re
 import shlex
 import sys
 
 import reframe as rfm
-from reframe.core.exceptions import SanityError
-from reframe.core.logging import getlogger
 
 from acceptance.core.machine import run
 from acceptance.fabric import facts_or_none, takes_gpus
-from acceptance.machine import (
-    broken_promise,
-    builds,
-    prepared,
-    process_counts,
-    program_of,
-    source_of,
-)
-from acceptance.suites import SUITES, imb, imb_output
+from acceptance.machine import prepared, process_counts
+from acceptance.suites import imb, imb_output
 from acceptance.suites.records import BUFFERS
 
 from .build import ImbBuild
-from .extras import environment_of, extras_of
+from .extras import extras_of
 from .no_case import needs_build
 from .partitions import (
     PACKED,
@@ -31,7 +21,6 @@ from .partitions import (
     largest_job,
     memory_of,
     mode_of,
-    not_for_gpus,
     packings,
     partitions,
     placements,
@@ -58,42 +47,6 @@ def benchmarks() -> list[str]:
         for key, row in imb.BENCHMARKS.items()
         if (named or any(map(row.is_in, modes))) and (row.family != "gpu" or has_gpus)
     ]
-
-
-@functools.cache
-def having(program: str) -> list[str]:
-    """Return the environments that have a program of IMB; say once which have not.
-
-    What is built first is known when it is built.
-    """
-    found = set()
-    for part in partitions():
-        for environment in (environment_of(each, part) for each in part.environs):
-            if "imb" not in environment["features"]:
-                continue
-            if lacks := lacking(program, environment):
-                where = f"{part.fullname}+{environment['name']}"
-                getlogger().info(
-                    f"{where}: no case of {program}, which its IMB is without: {lacks}"
-                )
-            else:
-                found.add(environment["name"])
-    return sorted(found)
-
-
-def lacking(program: str, environment: dict) -> str:
-    """Say what of a program an environment is without, itself or OpenMP; empty: nothing."""
-    if builds(environment) or source_of(environment, "imb"):
-        return ""
-    try:
-        path = program_of(environment, "imb", program)
-    except FileNotFoundError as err:
-        # Without any program its cases fail, and say why.
-        return "" if broken_promise(environment, SUITES["imb"]) else str(err)
-    if program != "IMB-MT":
-        return ""
-    loaded = run(["ldd", str(path)], timeout=60, env=prepared(environment).variables)
-    return ", ".join(re.findall(r"\S*omp\d*\.so\S* => not found", loaded.out))
 
 
 @rfm.simple_test
@@ -134,12 +87,17 @@ class ImbMpi1(PlacedCheck):
         self.row = imb.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
         self.executable = self.row.program
-        if self.row.family != "mpi1":
-            self.valid_prog_environs = having(self.executable)
+        self.may_lack = self.row.family != "mpi1"
         if self.row.family == "gpu":
             self.gpu_buffers = "DD"
-            without = not_for_gpus()
-            self.valid_prog_environs = [e for e in self.valid_prog_environs if e not in without]
+
+    @staticmethod
+    def fault_of(program, environment):
+        """Say which OpenMP is not there for IMB-MT."""
+        if program.name != "IMB-MT":
+            return ""
+        loaded = run(["ldd", str(program)], timeout=60, env=prepared(environment).variables)
+        return ", ".join(re.findall(r"\S*omp\d*\.so\S* => not found", loaded.out))
 
     def takes(self, part):
         """Leave out what IMB would run with two processes only, and sockets for collectives.
@@ -204,14 +162,6 @@ class ImbMpi1(PlacedCheck):
         if self.row.family == "gpu":
             found["ACCEPTANCE_GPUS"] = str(self.fabric.gpus)
         return found
-
-    def locate(self):
-        """Find the program; a build may be without one that came later."""
-        try:
-            super().locate()
-        except SanityError:
-            self.skip_if(self.row.family != "mpi1", f"its IMB has no {self.row.program}")
-            raise
 
     def log2_sizes(self):
         """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""

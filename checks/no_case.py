@@ -1,8 +1,9 @@
-"""Says at load which check files give no case where, what a mode leaves out, and missing suites.
+"""Says at load which check files give no case where, what is left out, and missing suites.
 
 All of the first in one line, when all files are loaded: verdict and `acceptance doctor` have the
-reasons (`acceptance.machine.no_case`). What is promised and not there has a line each, and so has
-a check file of which a mode takes a part.
+reasons (`acceptance.machine.no_case`). What is promised and not there has a line each. So has what
+a check file leaves out: by its mode, for programs that are not installed, or for the memory. The
+gate repeats these (`LEFT_OUT`).
 """
 
 import functools
@@ -13,6 +14,7 @@ from reframe.core.logging import getlogger
 
 from acceptance import machine
 from acceptance.core.findings import Finding
+from acceptance.rfm.run_log import LEFT_OUT
 from acceptance.suites import SUITES, suite_of
 
 from .extras import environment_of, extras_of
@@ -47,7 +49,7 @@ def tell(check: str) -> None:
 
 
 def tell_all(generate):
-    """Say which check files give no case, or some by their mode, before cases are made."""
+    """Say which check files give no case, and what others leave out, before cases are made."""
 
     def tell_and_generate(checks, **options):
         if _FOUND:
@@ -58,7 +60,7 @@ def tell_all(generate):
         ours = [check for check in checks if hasattr(check, "benchmark_name")]
         asked = {(type(check), check.mode) for check in ours}
         left = {line for each in asked for line in left_out(*each)}
-        for line in sorted(left | {*cuts(ours)}):
+        for line in sorted(left | {*cuts(ours), *not_installed(ours)}):
             _tell(line)
         return generate(checks, **options)
 
@@ -89,6 +91,23 @@ def cuts(checks):
         yield f"{stem}.py on {place}: sizes are cut: {cut}{more}"
 
 
+def not_installed(checks):
+    """Yield, for each check file and environment, the programs that it is without, and why.
+
+    Reasons that differ in the name of the program alone are one.
+    """
+    found: dict[tuple[str, str, str], dict[str, str]] = {}
+    for check in checks:
+        # What the mode leaves out is told already.
+        lacks = check.lacking if check.valid_systems and hasattr(check, "lacking") else {}
+        for environment, why in lacks.items():
+            key = _stem(type(check)), environment, why.replace(check.executable, "")
+            since = f" ({check.row.since})" if check.row.since else ""
+            found.setdefault(key, {}).setdefault(check.executable + since, why)
+    for (stem, environment, _), lacks in found.items():
+        yield f"{stem}.py with {environment}: no {', '.join(lacks)}: {next(iter(lacks.values()))}"
+
+
 def _stem(check: type) -> str:
     return Path(sys.modules[check.__module__].__file__).stem
 
@@ -104,8 +123,8 @@ def environments_of(part) -> list[dict]:
 
 @functools.cache
 def _tell(line: str) -> None:
-    """Tell once: ReFrame makes cases of fixtures, too."""
-    getlogger().info(line)
+    """Tell once what is left out: ReFrame makes cases of fixtures, too."""
+    getlogger().info(f"{LEFT_OUT}{line}")
 
 
 @functools.cache
@@ -127,3 +146,43 @@ def needs_build(suite: str) -> bool:
         for part in partitions()
         for each in environments_of(part)
     )
+
+
+@functools.cache
+def lacking(suite: str, program: str, fault_of) -> dict[str, str]:
+    """Return environment -> why it is without a program that an installation of a suite may lack.
+
+    `fault_of` says what is wrong with one that is there, of its path and environment.
+    """
+    lacks, having = {}, set()
+    for environment, is_looked_at in _with(suite):
+        why = ""
+        if is_looked_at:
+            try:
+                why = fault_of(machine.program_of(environment, suite, program), environment)
+            except FileNotFoundError as err:
+                why = str(err)
+        if why:
+            lacks[environment["name"]] = why
+        else:
+            having.add(environment["name"])
+    return {name: why for name, why in lacks.items() if name not in having}
+
+
+@functools.cache
+def _with(suite: str) -> list[tuple[dict, bool]]:
+    """Return the environments that have a suite, and whether it is known which programs of it.
+
+    What is built first is known when it is built. Without any the build fails, and all cases.
+    """
+    everywhere = (each for part in partitions() for each in environments_of(part))
+    found = {repr(each): each for each in everywhere if suite in each["features"]}
+    return [
+        (
+            each,
+            not machine.builds(each)
+            and not machine.source_of(each, suite)
+            and not machine.broken_promise(each, SUITES[suite]),
+        )
+        for each in found.values()
+    ]

@@ -1,26 +1,23 @@
 """OSU Micro-Benchmarks: every message size of every program is a metric."""
 
-import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.logging import getlogger
 
 from acceptance.fabric import takes_gpus
-from acceptance.machine import broken_promise, builds, process_counts, program_of, source_of
-from acceptance.suites import SUITES, osu
+from acceptance.machine import process_counts
+from acceptance.suites import osu
 
 from .build import SuiteBuild
-from .extras import environment_of, extras_of
+from .extras import extras_of
 from .no_case import needs_build
 from .partitions import (
     largest_job,
     mode_of,
     nodes_of,
-    not_for_gpus,
     partitions,
     placements,
     standing,
@@ -83,54 +80,10 @@ def variants() -> Iterator[Variant]:
                         yield from (Variant(name, np, placement, *way) for way in ways)
 
 
-def later(find) -> list[str]:
-    """Return the programs that `find` cannot find, of those that only newer versions have."""
-    missing = []
-    for name, row in osu.BENCHMARKS.items():
-        try:
-            if row.since:
-                find(f"osu_{name}")
-        except FileNotFoundError:
-            missing.append(name)
-    return missing
-
-
-def tell_lacking(environment: str, missing: list[str]) -> None:
-    """Say once which programs an installation is without, and since when there are such."""
-    if missing:
-        told = ", ".join(f"{name} ({osu.BENCHMARKS[name].since})" for name in missing)
-        getlogger().info(
-            f"{environment}: its OSU has not the programs of these versions, some of which need "
-            f"MPI 4: {told}"
-        )
-
-
-@functools.cache
-def lacking() -> dict[str, set[str]]:
-    """Return environment -> the programs that its OSU lacks; nothing of what is built first."""
-    here = (environment_of(each, part) for part in partitions() for each in part.environs)
-    found = {}
-    for environment in {repr(each): each for each in here}.values():
-        built = builds(environment) or source_of(environment, "osu")
-        promised = "osu" in environment["features"] and not built
-        if promised and not broken_promise(environment, SUITES["osu"]):
-            missing = later(functools.partial(program_of, environment, "osu"))
-            found.setdefault(environment["name"], set()).update(missing)
-    for name, missing in found.items():
-        tell_lacking(name, sorted(missing))
-    return found
-
-
 class OsuBuild(SuiteBuild):
     """OSU for an environment."""
 
     suite = "osu"
-
-    def take_built(self):
-        """Tell what was built, and which programs were not."""
-        super().take_built()
-        self.lacking = later(self.find)
-        tell_lacking(self.current_environ.name, self.lacking)
 
 
 @rfm.simple_test
@@ -178,22 +131,10 @@ class OsuBenchmark(PlacedCheck):
         self.benchmark_name = f"osu.{self.benchmark}"
         self.row = osu.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
-        without = {name for name, missing in lacking().items() if self.benchmark in missing}
-        if self.gpu:
-            without |= not_for_gpus()
-        if without:
-            environments = (each for part in partitions() for each in part.environs)
-            having = {each.name for each in environments if "osu" in each.features}
-            self.valid_prog_environs = sorted(having.difference(without))
         # Since 7.2 latency_mt ends without MPI_Finalize, which a launcher may call a failure.
         self.says_all = self.benchmark == "latency_mt"
         self.executable = f"osu_{self.benchmark}"
-
-    def locate(self):
-        """Find the program; a build may be without some that came later."""
-        missing = getattr(getattr(self, "build", None), "lacking", ())
-        self.skip_if(self.benchmark in missing, "this OSU has no such program")
-        super().locate()
+        self.may_lack = bool(self.row.since)
 
     def most_nodes(self):
         """Put pairs on two nodes."""

@@ -14,6 +14,7 @@ from acceptance.suites.records import BUFFERS
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
 from .extras import extras_of
+from .no_case import lacking
 from .partitions import (
     PACKED,
     cores_of,
@@ -21,6 +22,7 @@ from .partitions import (
     largest_job,
     memory_of,
     mode_of,
+    not_for_gpus,
     partitions,
     standing,
 )
@@ -55,6 +57,8 @@ class PlacedCheck(JudgedCheck, Pinned):
     copies = 1
     #: Where the buffers of sender and receiver are, H (host) or D (a GPU); empty: nobody asks.
     gpu_buffers = ""
+    #: Environment -> why it is without the program, of one that it may lack.
+    lacking = {}
 
     @run_after("init")
     def fit(self):
@@ -63,6 +67,12 @@ class PlacedCheck(JudgedCheck, Pinned):
         self.row = suites.find(self.benchmark_name)
         if self.row.family:
             self.tags |= {self.row.family}
+        if self.may_lack:
+            self.lacking = lacking(self.suite, self.executable, self.fault_of)
+        if without := {*self.lacking, *(not_for_gpus() if self.gpu_buffers else ())}:
+            environments = (each for part in partitions() for each in part.environs)
+            having = {each.name for each in environments if self.suite in each.features}
+            self.valid_prog_environs = sorted(having - without)
         self.valid_systems = [part.fullname for part in partitions() if self.fits(part)]
 
     def choose(self):
@@ -79,6 +89,11 @@ class PlacedCheck(JudgedCheck, Pinned):
     def spills(self):
         """Tell whether processes that cannot be spread evenly may fill one node after the other."""
         return False
+
+    @staticmethod
+    def fault_of(program, environment):
+        """Say why a program that an environment has, and could lack, cannot run; empty: it can."""
+        return ""
 
     def takes(self, part):
         """Tell whether this case makes sense on a partition, apart from its size."""

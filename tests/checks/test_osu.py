@@ -526,12 +526,20 @@ def test_each_mode_takes_its_programs(site, recorded):
 
 
 def test_what_an_installation_lacks_is_told_once_and_is_no_case(site, recorded):
-    install_all(site, recorded, but=("iallreduce", "bw_fan_in"))
+    install_all(site, recorded, but=("iallreduce", "bw_fan_in", "bcast_persistent"))
+    told = (
+        "osu.py with recorded: no {}osu_iallreduce (5.5){}: "
+        f"{site.folder}/bin/osu_{{}}: missing or not executable"
+    )
+    nightly = told.format("osu_bw_fan_in (7.4), ", "", "bw_fan_in")
     output = site.reframe("-c", "checks/osu.py", "-c", "checks/balance.py", "-l").output
-    (told,) = [line for line in output.splitlines() if "its OSU has not" in line]
-    assert told.endswith("some of which need MPI 4: bw_fan_in (7.4), iallreduce (5.5)")
+    assert output.count(f"left out: {nightly}\n") == 1
     assert "benchmark=iallreduce" not in output
     assert "benchmark=fop_latency" in output
+    output = site.reframe("-c", "checks/osu.py", "-l", "--mode=acceptance").output
+    assert ", osu_bcast_persistent (7.3 with MPI 4): " in output
+    _, (_, verdict) = run(site, "latency", "-S", "validate=no")
+    assert verdict["notes"].count(f"ReFrame: {nightly}") == 1
 
 
 def test_nodes_of_one_core_have_no_loopback_and_no_warning(site, recorded):

@@ -20,6 +20,16 @@ def test_a_line_that_was_cut_off_does_not_hide_the_next_run(tmp_path, left, zero
     assert (newest.label, newest.ran, newest.stored) == ("night2", (2, 2), "uuid2")
 
 
+def test_what_checks_leave_out_is_a_remark_and_no_loss(tmp_path):
+    lines = RUN.format(1).splitlines(keepends=True)
+    told = "osu.py: mode smoke: 9 of 80 programs"
+    lines[2:2] = [f"2026-11-21T22:00:01.2+0000|1|info|{run_log.LEFT_OUT}{told}\n",
+                  f"2026-11-21T22:00:01.2+0000|1|info|{told}\n"]  # fmt: skip
+    (tmp_path / "reframe_2026-11-21.log").write_text("".join(lines))
+    run = next(run_log.runs(tmp_path))
+    assert (run.remarks, run.losses) == ([told], [])
+
+
 @pytest.mark.parametrize(
     ("changes", "ended"),
     [

@@ -538,7 +538,7 @@ def test_a_table_of_a_start_up_program_is_refused(read, launched):
 @pytest.mark.parametrize(
     "title",
     [
-        "# OSU MPI-CUDA Latency Test v7.5",
+        "# OSU MPI-OPENACC Latency Test v7.5",
         "# OSU MPI Non-blocking Allgathering Latency Test v7.4",
         "# OSU OpenSHMEM Put Test v7.4",
     ],

@@ -198,12 +198,12 @@ SINCE = {
     "7.0": "ireduce_scatter",
     "7.1": "latency_persistent bw_persistent bibw_persistent "
     + " ".join(f"neighbor_{name} ineighbor_{name}" for name in OF_NEIGHBOURS.split()),
-    "7.3": " ".join(
+    "7.3 with MPI 4": " ".join(
         f"{name}_persistent"
         for name in f"{PARTS} allreduce barrier bcast reduce reduce_scatter".split()
     ),
     "7.4": "bw_fan_in bw_fan_out reduce_scatter_block ireduce_scatter_block",
-    "7.5": "partitioned_latency",
+    "7.5 with MPI 4": "partitioned_latency",
 }
 
 

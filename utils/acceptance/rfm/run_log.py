@@ -50,9 +50,9 @@ _LOST = (
     "failed to store",
     "could not load",
 )
-#: How a line begins that says what a mode, or the memory, leaves out: no warning, and yet in each
-#: verdict.
-_LEFT_OUT = re.compile(r"\S+\.py(: mode \w+: \d+ of \d+ programs| on \S+: sizes are cut: )")
+#: How our checks begin a line that says what they leave out, by the mode, for programs that are not
+#: installed, or for the memory: no warning, and yet in each verdict.
+LEFT_OUT = "left out: "
 #: How that of a case begins of which the perflog has no line, with the reason after the case.
 _NOT_LOGGED = "could not log performance data for "
 
@@ -211,8 +211,8 @@ def _take(run: LoggedRun, level: str, message: str) -> None:
         run.reads_on = run.reads_on and not run.warnings[-1].startswith(_UNREAD)
     elif level in ("error", "critical"):
         run.errors.append(message.removeprefix("ERROR: ").strip())
-    elif _LEFT_OUT.match(message):
-        run.warnings.append(message)
+    elif message.startswith(LEFT_OUT):
+        run.warnings.append(message.removeprefix(LEFT_OUT))
     elif found := _RAN.search(message):
         run.ran = int(found["done"]), int(found["selected"]) - int(found["skipped"])
     elif found := _SKIP.match(message):

@@ -66,9 +66,6 @@ class OsuProgram(Benchmark):
 
     #: The title of its output, which some share.
     title: str
-    #: The version that brought it; empty: 5.3 has it. An installation may lack what came later,
-    #: and persistent collectives where its MPI is not MPI 4.
-    since: str = field(default="", kw_only=True)
     #: `-c` verifies the data (5.9 and newer).
     verifies: bool = field(default=True, kw_only=True)
     #: `-b multiple` gives each message of a window buffers of its own (5.8 and newer).
@@ -132,22 +129,28 @@ _one_sided = partial(_two, verifies=False, family="one-sided",
                      synchronizations=tuple(SYNCHRONIZATIONS))  # fmt: skip
 _atomic = partial(_one_sided, columns=(LATENCY,), since_mode="acceptance")
 _collective = partial(OsuProgram, columns=(TIME,), family="blocking", held=3)
-_unsized = partial(OsuProgram, sized=False, verifies=False)
-_startup = partial(_unsized, options=False, tails=False, family="startup")
+_startup = partial(OsuProgram, sized=False, verifies=False, options=False, tails=False,
+                   family="startup")  # fmt: skip
+_beside = partial(OsuProgram, columns=OVERLAPPED, family="nonblocking", held=3,
+                  since_mode="acceptance")  # fmt: skip
 
 
-def _nonblocking(name: str, what: str, family: str = "nonblocking", **known: Any) -> OsuProgram:
+def _blocking(name: str, what: str, **known: Any) -> OsuProgram:
+    """Return the row of a collective that the processes wait for."""
+    title = f"OSU MPI {what} Latency Test"
+    return _collective(name, title=title, simulated=True, **known)
+
+
+def _nonblocking(name: str, what: str, **known: Any) -> OsuProgram:
     """Return the row of a collective that the processes compute beside."""
-    known = {"since_mode": "acceptance", **known}
-    title = f"OSU MPI Non-blocking {what} Latency Test"
-    return OsuProgram(name, OVERLAPPED, title, family=family, held=3, **known)
+    return _beside(name, title=f"OSU MPI Non-blocking {what} Latency Test", **known)
 
 
 def _started(name: str, what: str, **known: Any) -> OsuProgram:
     """Return the row of a collective that is set up once, and started again and again."""
     return _collective(
-        f"{name}_persistent", title=f"OSU MPI {what} Persistent Latency Test", since="7.3",
-        family="persistent-collective", since_mode="acceptance", **known,
+        f"{name}_persistent", title=f"OSU MPI {what} Persistent Latency Test",
+        since="7.3 with MPI 4", family="persistent-collective", since_mode="acceptance", **known,
     )  # fmt: skip
 
 
@@ -170,8 +173,8 @@ _ROWS = (
     _messages("mbw_mr", (BANDWIDTH, RATE), "OSU MPI Multiple Bandwidth / Message Rate Test",
               processes="even", buffers=True, link_factor=1, pair_sum="average", balance="mbw",
               since_mode="smoke", simulated=True),
-    _two("partitioned_latency", (LATENCY,), "OSU MPI Partitioned Latency Test", since="7.5",
-         since_mode="acceptance", family="persistent", verifies=False),
+    _two("partitioned_latency", (LATENCY,), "OSU MPI Partitioned Latency Test",
+         since="7.5 with MPI 4", since_mode="acceptance", family="persistent", verifies=False),
     _persistent("latency_persistent", (LATENCY,), "OSU MPI Latency Persistent Test",
                 one_message=True),
     _persistent("bw_persistent", (BANDWIDTH,), "OSU MPI Bandwidth Persistent Test", buffers=True,
@@ -186,36 +189,25 @@ _ROWS = (
          family="multithreaded", since_mode="acceptance"),
     _two("latency_mp", (LATENCY,), "OSU MPI Multi-process Latency Test", since="5.6.3",
          family="multithreaded", since_mode="acceptance"),
-    _collective("allgather", title="OSU MPI Allgather Latency Test", operation="Allgather",
-                part=True, simulated=True),
-    _collective("allgatherv", title="OSU MPI Allgatherv Latency Test", part=True, simulated=True),
+    _blocking("allgather", "Allgather", operation="Allgather", part=True),
+    _blocking("allgatherv", "Allgatherv", part=True),
     # OMB up to 7.0 adds floats, newer ones bytes; from one float on all have the same sizes.
-    _collective("allreduce", title="OSU MPI Allreduce Latency Test", operation="Allreduce",
-                reduction=True, since_mode="smoke", simulated=True),
-    _collective("alltoall", title="OSU MPI All-to-All Personalized Exchange Latency Test",
-                operation="Alltoall", part=True, since_mode="smoke", simulated=True),
-    _collective("alltoallv", title="OSU MPI All-to-Allv Personalized Exchange Latency Test",
-                part=True, simulated=True),
-    _collective("alltoallw", title="OSU MPI All-to-Allw Personalized Exchange Latency Test",
-                part=True, since="6.2", since_mode="acceptance", simulated=True),
-    _unsized("barrier", (TIME,), "OSU MPI Barrier Latency Test", family="blocking",
-             since_mode="smoke", simulated=True),
-    _collective("bcast", title="OSU MPI Broadcast Latency Test", operation="Bcast", rooted=True,
-                simulated=True),
-    _collective("gather", title="OSU MPI Gather Latency Test", operation="Gather", part=True,
-                rooted=True, simulated=True),
-    _collective("gatherv", title="OSU MPI Gatherv Latency Test", part=True, rooted=True,
-                since_mode="acceptance", simulated=True),
-    _collective("reduce", title="OSU MPI Reduce Latency Test", operation="Reduce", rooted=True,
-                reduction=True, simulated=True),
-    _collective("reduce_scatter", title="OSU MPI Reduce_scatter Latency Test",
-                operation="Reduce_scatter", reduction=True, simulated=True),
-    _collective("reduce_scatter_block", title="OSU MPI Reduce_scatter_block Latency Test",
-                reduction=True, since="7.4", since_mode="acceptance", simulated=True),
-    _collective("scatter", title="OSU MPI Scatter Latency Test", operation="Scatter", part=True,
-                rooted=True, simulated=True),
-    _collective("scatterv", title="OSU MPI Scatterv Latency Test", part=True, rooted=True,
-                since_mode="acceptance", simulated=True),
+    _blocking("allreduce", "Allreduce", operation="Allreduce", reduction=True, since_mode="smoke"),
+    _blocking("alltoall", "All-to-All Personalized Exchange", operation="Alltoall", part=True,
+              since_mode="smoke"),
+    _blocking("alltoallv", "All-to-Allv Personalized Exchange", part=True),
+    _blocking("alltoallw", "All-to-Allw Personalized Exchange", part=True, since="6.2",
+              since_mode="acceptance"),
+    _blocking("barrier", "Barrier", sized=False, verifies=False, since_mode="smoke"),
+    _blocking("bcast", "Broadcast", operation="Bcast", rooted=True),
+    _blocking("gather", "Gather", operation="Gather", part=True, rooted=True),
+    _blocking("gatherv", "Gatherv", part=True, rooted=True, since_mode="acceptance"),
+    _blocking("reduce", "Reduce", operation="Reduce", rooted=True, reduction=True),
+    _blocking("reduce_scatter", "Reduce_scatter", operation="Reduce_scatter", reduction=True),
+    _blocking("reduce_scatter_block", "Reduce_scatter_block", reduction=True, since="7.4",
+              since_mode="acceptance"),
+    _blocking("scatter", "Scatter", operation="Scatter", part=True, rooted=True),
+    _blocking("scatterv", "Scatterv", part=True, rooted=True, since_mode="acceptance"),
     _nonblocking("iallgather", "Allgather", part=True),
     _nonblocking("iallgatherv", "Allgatherv", part=True),
     _nonblocking("iallreduce", "Allreduce", reduction=True, since="5.5", since_mode="nightly"),
@@ -223,8 +215,7 @@ _ROWS = (
     _nonblocking("ialltoallv", "All-to-Allv Personalized Exchange", part=True),
     _nonblocking("ialltoallw", "All-to-Allw Personalized Exchange", part=True),
     _nonblocking("ibarrier", "Barrier", sized=False, verifies=False),
-    OsuProgram("ibcast", OVERLAPPED, "OSU MPI Non-Blocking Broadcast Latency Test", rooted=True,
-               family="nonblocking", since_mode="acceptance"),
+    _beside("ibcast", title="OSU MPI Non-Blocking Broadcast Latency Test", rooted=True),
     _nonblocking("igather", "Gather", part=True, rooted=True),
     _nonblocking("igatherv", "Gatherv", part=True, rooted=True),
     _nonblocking("ireduce", "Reduce", reduction=True, rooted=True, since="5.5"),

@@ -56,6 +56,8 @@ class Benchmark:
     #: The smallest mode that takes it: a handful shows that all works, a night takes what no other
     #: one shows, an acceptance all.
     since_mode: Literal["smoke", "nightly", "acceptance"] = field(default="nightly", kw_only=True)
+    #: The version that brought it, which an installation may be older than; empty: each has it.
+    since: str = field(default="", kw_only=True)
     #: With how many processes it runs, and ends: any, two, from three on, or an even number.
     processes: Literal["any", "two", "three", "even"] = field(default="any", kw_only=True)
     #: Messages go between pairs of processes; an empty one is a message, too.
