@@ -1,14 +1,17 @@
 """Intel MPI Benchmarks: every message size of every benchmark is a metric."""
 
 import functools
+import os
 import re
 import shlex
 import sys
+from pathlib import Path
 
 import reframe as rfm
 from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
+from acceptance.core.extras import MODES
 from acceptance.core.machine import run
 from acceptance.fabric import facts_or_none, takes_gpus
 from acceptance.machine import (
@@ -42,47 +45,49 @@ from .placed import PlacedCheck
 SWEEP = "0:22"
 #: Bytes of the largest message of a collective whose buffers grow with the number of processes.
 LARGEST = 2**20
+#: How a command sets the mode, itself or for one check.
+_MODE = re.compile(rf"(?:-S|--setvar=)?(?:\w+\.)?mode=({'|'.join(MODES)})")
 
 
 def benchmarks() -> list[str]:
-    """Return the benchmarks that any partition takes, or all if the command names a mode.
+    """Return the benchmarks of the modes of all partitions, and of those that the command names.
 
-    A case that its mode leaves out costs ReFrame as much as another one. Those of GPUs are for
-    partitions that state some.
+    A case that its mode leaves out costs ReFrame as much as another one. What a mode of a site's
+    own (`--mode`) stands for is not known: then it is all of them. Those of GPUs are for partitions
+    that state some.
     """
     has_gpus = any(takes_gpus(part.extras) for part in partitions())
-    named = any("mode" in word for word in sys.argv[1:])
-    modes = {mode_of(part, "") for part in partitions()}
+    named = [_MODE.fullmatch(word) for word in sys.argv[1:] if "mode" in word]
+    modes = {mode_of(part, "") for part in partitions()} | {each[1] for each in named if each}
     return [
         key
         for key, row in imb.BENCHMARKS.items()
-        if (named or any(map(row.is_in, modes))) and (row.family != "gpu" or has_gpus)
+        if (None in named or any(map(row.is_in, modes))) and (row.family != "gpu" or has_gpus)
     ]
 
 
 @functools.cache
-def having(program: str) -> list[str]:
+def having(program: str, benchmark: str = "") -> list[str]:
     """Return the environments that have a program of IMB; say once which have not.
 
-    What is built first is known when it is built.
+    So it is with a `benchmark` that came later than its program. What is built first is known when
+    it is built.
     """
     found = set()
     for part in partitions():
         for environment in (environment_of(each, part) for each in part.environs):
             if "imb" not in environment["features"]:
                 continue
-            if lacks := lacking(program, environment):
-                where = f"{part.fullname}+{environment['name']}"
-                getlogger().info(
-                    f"{where}: no case of {program}, which its IMB is without: {lacks}"
-                )
+            if lacks := lacking(program, environment, benchmark):
+                where, what = f"{part.fullname}+{environment['name']}", benchmark or program
+                getlogger().info(f"{where}: no case of {what}, which its IMB is without: {lacks}")
             else:
                 found.add(environment["name"])
     return sorted(found)
 
 
-def lacking(program: str, environment: dict) -> str:
-    """Say what of a program an environment is without, itself or OpenMP; empty: nothing."""
+def lacking(program: str, environment: dict, benchmark: str = "") -> str:
+    """Say what of a program an environment is without: it, a benchmark, OpenMP; empty: nothing."""
     if builds(environment) or source_of(environment, "imb"):
         return ""
     try:
@@ -90,10 +95,31 @@ def lacking(program: str, environment: dict) -> str:
     except FileNotFoundError as err:
         # Without any program its cases fail, and say why.
         return "" if broken_promise(environment, SUITES["imb"]) else str(err)
+    if benchmark:
+        return too_old(path, imb.BENCHMARKS[benchmark])
     if program != "IMB-MT":
         return ""
     loaded = run(["ldd", str(path)], timeout=60, env=prepared(environment).variables)
     return ", ".join(re.findall(r"\S*omp\d*\.so\S* => not found", loaded.out))
+
+
+def too_old(program: str | Path, row: imb.ImbBenchmark) -> str:
+    """Say that a program of IMB is older than a benchmark; empty if it is not.
+
+    That calls the function of MPI that is called like it, by whose name it is linked.
+    """
+    if not row.since or not os.access(program, os.R_OK):
+        return ""
+    calls = Path(program).read_bytes().lower()
+    is_old = b"mpi_init" in calls and f"mpi_{row.name}".lower().encode() not in calls
+    return f"{program} is older than {row.since}" if is_old else ""
+
+
+@functools.cache
+def left_out(program: str, option: str) -> bool:
+    """Say once that there is no case of a program without an option; return False."""
+    getlogger().info(f"imb.py: no case of {program} without, for example, -S ImbMpi1.{option}")
+    return False
 
 
 @rfm.simple_test
@@ -134,8 +160,10 @@ class ImbMpi1(PlacedCheck):
         self.row = imb.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
         self.executable = self.row.program
-        if self.row.family != "mpi1":
-            self.valid_prog_environs = having(self.executable)
+        if self.row.family != "mpi1" or self.row.since:
+            self.valid_prog_environs = having(self.executable, self.row.since and self.benchmark)
+        if self.row.family != "mt":
+            self.threads = 1
         if self.row.family == "gpu":
             self.gpu_buffers = "DD"
             without = not_for_gpus()
@@ -154,8 +182,10 @@ class ImbMpi1(PlacedCheck):
         if family == "gpu" and not self.finds_gpus(part):
             return False
         if family == "io" and not self.folder:
-            return False
-        if family == "halo" and not (self.grid and imb.in_grid(self.grid, self.np) == self.np):
+            return left_out(self.row.program, "folder=/scratch")
+        if family == "halo" and not self.grid:
+            return left_out(self.row.program, "grid=2.2.1")
+        if family == "halo" and imb.in_grid(self.grid, self.np) != self.np:
             return False
         if family == "mt" and self.threads > cores_of(part) // -(-self.np // self.nodes(part)):
             return False
@@ -212,6 +242,8 @@ class ImbMpi1(PlacedCheck):
         except SanityError:
             self.skip_if(self.row.family != "mpi1", f"its IMB has no {self.row.program}")
             raise
+        old = too_old(self.executable, self.row)
+        self.skip_if(old, f"no {self.row.name}: {old}")
 
     def log2_sizes(self):
         """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""
@@ -226,7 +258,7 @@ class ImbMpi1(PlacedCheck):
             return [None]
         room = self.room_on(self.current_partition)
         found = imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
-        return [size * self.threads for size in found] if self.row.family == "mt" else found
+        return [size * self.threads for size in found]
 
     def asked_sizes(self):
         """Return the message sizes (bytes above zero) that the sweep has where all fit."""
@@ -271,7 +303,7 @@ class ImbMpi1(PlacedCheck):
         found = super().parameters()
         if self.repetitions not in (0, imb.repetitions(self.benchmark)):
             found["repetitions"] = str(self.repetitions)
-        if self.row.family == "mt" and self.threads != 1:
+        if self.threads != 1:
             found["threads"] = str(self.threads)
         if self.row.family == "halo":
             found["grid"] = self.grid

@@ -129,7 +129,47 @@ def test_a_program_that_an_installation_is_without_is_told_once(site, recorded):
         told = f"replay:default+recorded: no case of {program}, which its IMB is without: "
         assert run.output.count(told) == 1, run.output
     assert "%benchmark=PingPongAnySource" in run.output
+    assert "%benchmark=Reduce_local" in run.output, "who knows what a script runs"
     assert "%benchmark=nbc." not in run.output
+
+
+def test_a_benchmark_that_an_old_imb_is_without_is_told_once(site, recorded):
+    script = site.replay(recorded(PINGPONG))
+    script.write_text(f"{script.read_text()}# calls MPI_Init MPI_Reduce_scatter_block\n")
+    listed = ("-c", "checks/imb.py", "-L", "-S", "mode=acceptance")
+    run = site.reframe(*listed)
+    assert run.status == 0, run.output
+    told = "replay:default+recorded: no case of Reduce_local, which its IMB is without: "
+    assert run.output.count(f"{told}{script} is older than 2019 Update 2\n") == 1, run.output
+    assert "%benchmark=Reduce_local" not in run.output
+    assert "%benchmark=Reduce_scatter_block" in run.output
+    for night in ("-Smode=nightly", "--setvar=ImbMpi1.mode=nightly"):
+        run = site.reframe(*listed[:-2], night)
+        assert "%benchmark=Alltoall" in run.output
+        assert told not in run.output
+
+
+def test_programs_that_want_to_be_told_more_are_no_case_without_and_say_so_once(site, recorded):
+    for program in ("IMB-MPI1", "IMB-IO", "IMB-HALO"):
+        site.replay(recorded(PINGPONG), program=program)
+    listed = ("-c", "checks/imb.py", "-L", "-S", "mode=acceptance")
+    run = site.reframe(*listed)
+    for family, option in (("io", "folder=/scratch"), ("halo", "grid=2.2.1")):
+        told = f"no case of IMB-{family.upper()} without, for example, -S ImbMpi1.{option}"
+        assert run.output.count(told) == 1, run.output
+        assert f"%benchmark={family}." not in run.output
+    run = site.reframe(*listed, "-S", "ImbMpi1.folder=/scratch", "-S", "ImbMpi1.grid=1")
+    assert "without, for example" not in run.output
+    assert "%benchmark=io." in run.output
+    assert "%benchmark=halo." in run.output
+
+
+def test_threads_are_those_of_the_program_that_has_them(site, recorded):
+    site.replay(recorded(PINGPONG))
+    run, (status, _) = run_pingpong(site, None, "-S", "ImbMpi1.threads=2")
+    assert (run.status, status) == (0, 0), run.output
+    (case,) = results.session(site.database).cases
+    assert case.metrics
 
 
 def test_threads_that_no_node_has_are_no_case_and_others_are_refused(site, recorded):

@@ -41,6 +41,8 @@ class ImbBenchmark(Benchmark):
     modes: tuple[str, ...] = field(default=(), kw_only=True)
     #: One process works, the others wait.
     alone: bool = field(default=False, kw_only=True)
+    #: The version that it came with, where that is later than 2018's first.
+    since: str = field(default="", kw_only=True)
     #: The number of processes is a multiple of this.
     multiple: int = field(default=1, kw_only=True)
 
@@ -90,12 +92,13 @@ _MPI1 = (
     _collective("Allreduce", operation="Allreduce", reduction=True, since_mode="smoke"),
     _collective("Reduce", operation="Reduce", reduction=True, rooted=True),
     # Nothing is sent.
-    _collective("Reduce_local", reduction=True, since_mode="acceptance"),
+    _collective("Reduce_local", reduction=True, since_mode="acceptance", since="2019 Update 2"),
     # IMB up to "2019" spreads the bytes over the ranks; from "2019 Update 1" on each rank gets
     # them. Built with IMB2018 it spreads them, too, and calls itself "2018".
     _collective("Reduce_scatter", operation="Reduce_scatter", reduction=True, part=True,
                 whole_in=r"IMB (201[0-8]\b.*|2019)"),
-    _collective("Reduce_scatter_block", reduction=True, part=True, since_mode="acceptance"),
+    _collective("Reduce_scatter_block", reduction=True, part=True, since_mode="acceptance",
+                since="2019 Update 1"),
     _collective("Allgather", operation="Allgather", part=True),
     _collective("Allgatherv", part=True),
     _collective("Alltoall", operation="Alltoall", part=True, since_mode="smoke"),
@@ -173,7 +176,7 @@ _BETWEEN = (
     _P2P("Corandom"),
     _P2P("Stencil2D", multiple=4),
     _P2P("Stencil3D", multiple=8),
-    _P2P("SendRecv_Replace"),
+    _P2P("SendRecv_Replace", since="2021.1"),
 )
 
 # Of each pair; the first half of the processes talks to the second.
