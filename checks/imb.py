@@ -30,7 +30,6 @@ from .extras import environment_of, extras_of
 from .no_case import needs_build
 from .partitions import (
     PACKED,
-    cores_of,
     largest_job,
     memory_of,
     mode_of,
@@ -134,8 +133,6 @@ class ImbMpi1(PlacedCheck):
     #: Repetitions of small messages; IMB itself takes fewer of large ones. 0: 1000, and 100 where
     #: each repetition is a window of messages (Uniband, Biband).
     repetitions = variable(int, value=0, loggable=True)
-    #: Threads of each process of IMB-MT, which takes as many cores for them.
-    threads = variable(int, value=1, loggable=True)
     #: Where IMB-IO writes and reads, a folder that all nodes see. Empty: there is no case of it.
     folder = variable(str, value="", loggable=True)
     #: The grid of IMB-HALO, for example 2.2.1: there is a case of it where it takes all processes,
@@ -162,8 +159,6 @@ class ImbMpi1(PlacedCheck):
         self.executable = self.row.program
         if self.row.family != "mpi1" or self.row.since:
             self.valid_prog_environs = having(self.executable, self.row.since and self.benchmark)
-        if self.row.family != "mt":
-            self.threads = 1
         if self.row.family == "gpu":
             self.gpu_buffers = "DD"
             without = not_for_gpus()
@@ -187,8 +182,6 @@ class ImbMpi1(PlacedCheck):
             return left_out(self.row.program, "grid=2.2.1")
         if family == "halo" and imb.in_grid(self.grid, self.np) != self.np:
             return False
-        if family == "mt" and self.threads > cores_of(part) // -(-self.np // self.nodes(part)):
-            return False
         if self.row.point_to_point:
             return True
         return self.placement in ("intra-node", "inter-node", PACKED)
@@ -207,9 +200,7 @@ class ImbMpi1(PlacedCheck):
         repetitions = self.repetitions or (5 if self.simulated else imb.repetitions(self.benchmark))
         low, _ = self.log2_sizes()
         sizes = self.sizes() if self.row.sized else []
-        self.executable_opts = imb.options(
-            self.benchmark, self.np, repetitions, low, sizes, self.threads
-        )
+        self.executable_opts = imb.options(self.benchmark, self.np, repetitions, low, sizes)
         if self.row.family == "gpu":
             self.executable_opts.append("-mem_alloc_type device")
         elif self.row.family == "halo":
@@ -227,10 +218,10 @@ class ImbMpi1(PlacedCheck):
             self.executable_opts.append(f"-mem {buffers / 2**30 + 0.5:g}")
 
     def needed_variables(self):
-        """Tell IMB-MT how many threads there are, and ranks that IMB takes the first GPU."""
+        """Give a rank of IMB-MT, on its core, one thread; tell that IMB takes the first GPU."""
         found = super().needed_variables()
         if self.row.family == "mt":
-            found["OMP_NUM_THREADS"] = str(self.threads)
+            found["OMP_NUM_THREADS"] = "1"
         if self.row.family == "gpu":
             found["ACCEPTANCE_GPUS"] = str(self.fabric.gpus)
         return found
@@ -257,8 +248,7 @@ class ImbMpi1(PlacedCheck):
         if not self.row.sized:
             return [None]
         room = self.room_on(self.current_partition)
-        found = imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
-        return [size * self.threads for size in found]
+        return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
 
     def asked_sizes(self):
         """Return the message sizes (bytes above zero) that the sweep has where all fit."""
@@ -278,11 +268,15 @@ class ImbMpi1(PlacedCheck):
         source = self.stdout.evaluate()
         output = imb_output.parse(self.output(), source)
         table = output.only_table(self.benchmark, self.np)
-        if output.threads != self.threads:
-            raise ValueError(
-                f"{source}: {self.benchmark}: ran with {output.threads} threads a process instead "
-                f"of {self.threads}"
-            )
+        sides = len(self.grid.split(".")) if self.row.family == "halo" else 0
+        for what, ran, asked in (
+            ("threads a process", output.threads, 1),
+            ("dimensions", output.dimensions, sides),
+        ):
+            if ran != asked:
+                raise ValueError(
+                    f"{source}: {self.benchmark}: ran with {ran} {what} instead of {asked}"
+                )
         told = {"suite": output.version and f"IMB {output.version}"}
         told["mpi_standard"] = output.mpi_standard
         self.provenance |= {key: text for key, text in told.items() if text}
@@ -303,8 +297,6 @@ class ImbMpi1(PlacedCheck):
         found = super().parameters()
         if self.repetitions not in (0, imb.repetitions(self.benchmark)):
             found["repetitions"] = str(self.repetitions)
-        if self.threads != 1:
-            found["threads"] = str(self.threads)
         if self.row.family == "halo":
             found["grid"] = self.grid
         return found

@@ -164,28 +164,27 @@ def test_programs_that_want_to_be_told_more_are_no_case_without_and_say_so_once(
     assert "%benchmark=halo." in run.output
 
 
-def test_threads_are_those_of_the_program_that_has_them(site, recorded):
-    site.replay(recorded(PINGPONG))
-    run, (status, _) = run_pingpong(site, None, "-S", "ImbMpi1.threads=2")
-    assert (run.status, status) == (0, 0), run.output
-    (case,) = results.session(site.database).cases
-    assert case.metrics
-
-
-def test_threads_that_no_node_has_are_no_case_and_others_are_refused(site, recorded):
-    for program in ("IMB-MPI1", "IMB-MT"):
-        site.replay(one_benchmark(recorded, "MT", "PingPongMT"), program=program)
-    options = ("-n", "=mt.PingPongMT%.*intra-node", "-S", "mode=acceptance")
-    several = site.reframe("-c", "checks/imb.py", "-L", *options, "-S", "ImbMpi1.threads=2")
-    assert "%benchmark=mt.PingPongMT" not in several.output
-    config = site.folder / "site.py"
-    config.write_text(config.read_text().replace('"cores": 2', '"cores": 4'))
+@pytest.mark.parametrize(
+    ("benchmark", "old", "new", "words"),
+    [
+        ("mt.PingPongMT", "(threads: 1)", "(threads: 2)", "2 threads a process instead of 1"),
+        ("halo.simple_halo", "dimensions: 1", "dimensions: 3", "3 dimensions instead of 1"),
+    ],
+)
+def test_threads_and_dimensions_are_those_that_were_asked_for(
+    site, recorded, benchmark, old, new, words
+):
+    row = imb.BENCHMARKS[benchmark]
+    text = one_benchmark(recorded, row.program.removeprefix("IMB-"), row.name)
+    assert old in text
+    for program in ("IMB-MPI1", row.program):
+        site.replay(text.replace(old, new), program=program)
     run = site.reframe(
-        "-c", "checks/imb.py", "-r", "-n", "=mt.PingPongMT%np=2%.*intra-node", *options[2:],
-        "-S", "ImbMpi1.threads=2", "-S", "ImbMpi1.msglog=6:7",
+        "-c", "checks/imb.py", "-r", "-n", f"={benchmark}%np=2%.*intra-node",
+        "-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7", "-S", "ImbMpi1.grid=2",
     )  # fmt: skip
     assert run.status == 1
-    assert "ran with 1 threads a process instead of 2" in run.output
+    assert f"{benchmark}: ran with {words}" in run.output
 
 
 def line_of(text, start):

@@ -282,12 +282,11 @@ _NOT_EMPTY = ("p2p", "mt", "halo")
 
 
 def options(
-    benchmark: str, processes: int, count: int, low: int, sizes: Sequence[int], threads: int = 1
+    benchmark: str, processes: int, count: int, low: int, sizes: Sequence[int]
 ) -> list[str]:
     """Return how a program is asked for one benchmark, `count` repetitions, and no other processes.
 
-    `sizes` are its message sizes (bytes; empty: it has none), the first one above zero 2^`low`; of
-    IMB-MT what all threads of a process send.
+    `sizes` are its message sizes (bytes; empty: it has none), the first one above zero 2^`low`.
     """
     row = BENCHMARKS[benchmark]
     if row.family in ("mt", "halo"):
@@ -295,7 +294,7 @@ def options(
         found = [row.name, f"-repeat {count}", "-warmup 10"]
         found += ["-thread_level multiple"] if row.family == "mt" else []
         unit, kind = (SIZE_OF_FLOAT, "int") if row.reduction else (1, "char")
-        counts = ",".join(str(size // unit // threads) for size in sizes)
+        counts = ",".join(str(size // unit) for size in sizes)
         return [*found, f"-datatype {kind} -count {counts}"] if sizes else found
     found = [row.name, f"-iter {count}"]
     found += [f"-npmin {processes}"] if row.family != "p2p" else []

@@ -68,7 +68,7 @@ _MODE = re.compile(rf"#\s+MODE: (?P<mode>{SINGLE}|{MANY})\s*\Z")
 _PROCESSES = re.compile(r"# #processes = (?P<n>\d+)(?: \(threads: (?P<threads>\d+)\))?\s*\Z")
 _HALO = re.compile(
     r"# Benchmarking simple_halo "
-    r"\(processes: (?P<n>\d+); threads: (?P<threads>\d+); dimensions: \d+\)\Z"
+    r"\(processes: (?P<n>\d+); threads: (?P<threads>\d+); dimensions: (?P<sides>\d+)\)\Z"
 )
 _HALO_ROW = re.compile(
     r"(?P<size>[^( ]+)\(x(?P<messages>[^) ]+)\)\(bytes\) "
@@ -120,9 +120,9 @@ class Output(Tables):
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
         self.finished = False
-        #: The component, and how many threads each process has.
+        #: The component, how many threads each process has, and sides the grid of IMB-HALO.
         self.family = ""
-        self.threads = 1
+        self.threads, self.dimensions = 1, 0
 
     @property
     def row(self) -> ImbBenchmark:
@@ -201,6 +201,7 @@ class Output(Tables):
                 raise self.error(f"a component of IMB that is not known: {match['part']}")
         elif match := _HALO.match(line):
             self.family, self.threads = "halo", int(match["threads"])
+            self.dimensions = int(match["sides"])
             self.begin(Table("simple_halo", self.number, int(match["n"])))
         elif match := _MPI.match(line):
             self.mpi_standard = match["version"]
