@@ -105,12 +105,12 @@ def lacking(program: str, environment: dict, benchmark: str = "") -> str:
 def too_old(program: str | Path, row: imb.ImbBenchmark) -> str:
     """Say that a program of IMB is older than a benchmark; empty if it is not.
 
-    That calls the function of MPI that is called like it, by whose name it is linked.
+    Its name is in a program that has it, at least as that of the MPI function it is linked to.
     """
     if not row.since or not os.access(program, os.R_OK):
         return ""
-    calls = Path(program).read_bytes().lower()
-    is_old = b"mpi_init" in calls and f"mpi_{row.name}".lower().encode() not in calls
+    words = Path(program).read_bytes().lower()
+    is_old = b"mpi_init" in words and row.name.lower().encode() not in words
     return f"{program} is older than {row.since}" if is_old else ""
 
 

@@ -135,7 +135,7 @@ def test_a_program_that_an_installation_is_without_is_told_once(site, recorded):
 
 def test_a_benchmark_that_an_old_imb_is_without_is_told_once(site, recorded):
     script = site.replay(recorded(PINGPONG))
-    script.write_text(f"{script.read_text()}# calls MPI_Init MPI_Reduce_scatter_block\n")
+    script.write_text(f"{script.read_text()}# MPI_Init MPI_Reduce_scatter_block\n")
     listed = ("-c", "checks/imb.py", "-L", "-S", "mode=acceptance")
     run = site.reframe(*listed)
     assert run.status == 0, run.output

@@ -174,8 +174,8 @@ _BETWEEN = (
     _P2P("Unirandom"),
     _P2P("Birandom"),
     _P2P("Corandom"),
-    _P2P("Stencil2D", multiple=4),
-    _P2P("Stencil3D", multiple=8),
+    _P2P("Stencil2D", multiple=4, since="2019 Update 6"),
+    _P2P("Stencil3D", multiple=8, since="2019 Update 6"),
     _P2P("SendRecv_Replace", since="2021.1"),
 )
 
