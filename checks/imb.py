@@ -1,11 +1,15 @@
 """Intel MPI Benchmarks: every message size of every benchmark is a metric."""
 
+import functools
+import os
 import re
 import shlex
 import sys
+from pathlib import Path
 
 import reframe as rfm
 
+from acceptance.core.extras import MODES
 from acceptance.core.machine import run
 from acceptance.fabric import facts_or_none, takes_gpus
 from acceptance.machine import prepared, process_counts
@@ -14,10 +18,9 @@ from acceptance.suites.records import BUFFERS
 
 from .build import ImbBuild
 from .extras import extras_of
-from .no_case import needs_build
+from .no_case import leave_out, needs_build
 from .partitions import (
     PACKED,
-    cores_of,
     largest_job,
     memory_of,
     mode_of,
@@ -31,22 +34,46 @@ from .placed import PlacedCheck
 SWEEP = "0:22"
 #: Bytes of the largest message of a collective whose buffers grow with the number of processes.
 LARGEST = 2**20
+#: How a command sets the mode, itself or for one check.
+_MODE = re.compile(rf"(?:-S|--setvar=)?(?:\w+\.)?mode=({'|'.join(MODES)})")
 
 
 def benchmarks() -> list[str]:
-    """Return the benchmarks that any partition takes, or all if the command names a mode.
+    """Return the benchmarks of the modes of all partitions, and of those that the command names.
 
-    A case that its mode leaves out costs ReFrame as much as another one. Those of GPUs are for
-    partitions that state some.
+    A case that its mode leaves out costs ReFrame as much as another one. What a mode of a site's
+    own (`--mode`) stands for is not known: then it is all of them. Those of GPUs are for partitions
+    that state some.
     """
     has_gpus = any(takes_gpus(part.extras) for part in partitions())
-    named = any("mode" in word for word in sys.argv[1:])
-    modes = {mode_of(part, "") for part in partitions()}
+    named = [_MODE.fullmatch(word) for word in sys.argv[1:] if "mode" in word]
+    modes = {mode_of(part, "") for part in partitions()} | {each[1] for each in named if each}
     return [
         key
         for key, row in imb.BENCHMARKS.items()
-        if (named or any(map(row.is_in, modes))) and (row.family != "gpu" or has_gpus)
+        if (None in named or any(map(row.is_in, modes))) and (row.family != "gpu" or has_gpus)
     ]
+
+
+@functools.cache
+def fault_of(benchmark: str):
+    """Return what says why a program cannot run a benchmark, that came later than it; empty: any.
+
+    A name is in a program that has it, at least as that of the MPI function it is linked to.
+    """
+
+    def look(program: Path, environment: dict | None) -> str:
+        if benchmark:
+            row = imb.BENCHMARKS[benchmark]
+            words = program.read_bytes().lower() if os.access(program, os.R_OK) else b""
+            if b"mpi_init" in words and row.name.lower().encode() not in words:
+                return f"{program} is older than {row.since}"
+        if program.name != "IMB-MT" or environment is None:
+            return ""
+        loaded = run(["ldd", str(program)], timeout=60, env=prepared(environment).variables)
+        return ", ".join(re.findall(r"\S*omp\d*\.so\S* => not found", loaded.out))
+
+    return look
 
 
 @rfm.simple_test
@@ -61,8 +88,6 @@ class ImbMpi1(PlacedCheck):
     #: Repetitions of small messages; IMB itself takes fewer of large ones. 0: 1000, and 100 where
     #: each repetition is a window of messages (Uniband, Biband).
     repetitions = variable(int, value=0, loggable=True)
-    #: Threads of each process of IMB-MT, which takes as many cores for them.
-    threads = variable(int, value=1, loggable=True)
     #: Where IMB-IO writes and reads, a folder that all nodes see. Empty: there is no case of it.
     folder = variable(str, value="", loggable=True)
     #: The grid of IMB-HALO, for example 2.2.1: there is a case of it where it takes all processes,
@@ -87,17 +112,10 @@ class ImbMpi1(PlacedCheck):
         self.row = imb.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
         self.executable = self.row.program
-        self.may_lack = self.row.family != "mpi1"
+        self.may_lack = self.row.family != "mpi1" or bool(self.row.since)
+        self.fault_of = fault_of(self.benchmark if self.row.since else "")
         if self.row.family == "gpu":
             self.gpu_buffers = "DD"
-
-    @staticmethod
-    def fault_of(program, environment):
-        """Say which OpenMP is not there for IMB-MT."""
-        if program.name != "IMB-MT":
-            return ""
-        loaded = run(["ldd", str(program)], timeout=60, env=prepared(environment).variables)
-        return ", ".join(re.findall(r"\S*omp\d*\.so\S* => not found", loaded.out))
 
     def takes(self, part):
         """Leave out what IMB would run with two processes only, and sockets for collectives.
@@ -112,14 +130,21 @@ class ImbMpi1(PlacedCheck):
         if family == "gpu" and not self.finds_gpus(part):
             return False
         if family == "io" and not self.folder:
-            return False
-        if family == "halo" and not (self.grid and imb.in_grid(self.grid, self.np) == self.np):
-            return False
-        if family == "mt" and self.threads > cores_of(part) // -(-self.np // self.nodes(part)):
+            return self.wants("folder=/scratch")
+        if family == "halo" and not self.grid:
+            return self.wants("grid=2.2.1")
+        if family == "halo" and imb.in_grid(self.grid, self.np) != self.np:
             return False
         if self.row.point_to_point:
             return True
         return self.placement in ("intra-node", "inter-node", PACKED)
+
+    def wants(self, option):
+        """Say once that there is no case of the program without an option; return False."""
+        leave_out(
+            f"imb.py: no case of {self.row.program} without, for example, -S ImbMpi1.{option}"
+        )
+        return False
 
     def finds_gpus(self, part):
         """Tell whether each rank finds a GPU of its own; IMB knows CUDA, and takes the first."""
@@ -135,9 +160,7 @@ class ImbMpi1(PlacedCheck):
         repetitions = self.repetitions or (5 if self.simulated else imb.repetitions(self.benchmark))
         low, _ = self.log2_sizes()
         sizes = self.sizes() if self.row.sized else []
-        self.executable_opts = imb.options(
-            self.benchmark, self.np, repetitions, low, sizes, self.threads
-        )
+        self.executable_opts = imb.options(self.benchmark, self.np, repetitions, low, sizes)
         if self.row.family == "gpu":
             self.executable_opts.append("-mem_alloc_type device")
         elif self.row.family == "halo":
@@ -155,13 +178,19 @@ class ImbMpi1(PlacedCheck):
             self.executable_opts.append(f"-mem {buffers / 2**30 + 0.5:g}")
 
     def needed_variables(self):
-        """Tell IMB-MT how many threads there are, and ranks that IMB takes the first GPU."""
+        """Give a rank of IMB-MT, on its core, one thread; tell that IMB takes the first GPU."""
         found = super().needed_variables()
         if self.row.family == "mt":
-            found["OMP_NUM_THREADS"] = str(self.threads)
+            found["OMP_NUM_THREADS"] = "1"
         if self.row.family == "gpu":
             found["ACCEPTANCE_GPUS"] = str(self.fabric.gpus)
         return found
+
+    def locate(self):
+        """Find the program; a build may be of a version without this benchmark."""
+        super().locate()
+        why = self.fault_of(Path(self.executable), None)
+        self.skip_if(bool(why), f"no {self.row.name}: {why}")
 
     def log2_sizes(self):
         """Return `msglog` as two integers; the smallest message that IMB takes is one byte."""
@@ -175,8 +204,7 @@ class ImbMpi1(PlacedCheck):
         if not self.row.sized:
             return [None]
         room = self.room_on(self.current_partition)
-        found = imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
-        return [size * self.threads for size in found] if self.row.family == "mt" else found
+        return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
 
     def asked_sizes(self):
         """Return the message sizes (bytes above zero) that the sweep has where all fit."""
@@ -197,11 +225,15 @@ class ImbMpi1(PlacedCheck):
         output = imb_output.parse(self.output(), source)
         table = output.only_table(self.benchmark, self.np)
         output.require_columns(table, [column.name for column in self.columns])
-        if output.threads != self.threads:
-            raise ValueError(
-                f"{source}: {self.benchmark}: ran with {output.threads} threads a process instead "
-                f"of {self.threads}"
-            )
+        sides = len(self.grid.split(".")) if self.row.family == "halo" else 0
+        for what, ran, asked in (
+            ("threads a process", output.threads, 1),
+            ("dimensions", output.dimensions, sides),
+        ):
+            if ran != asked:
+                raise ValueError(
+                    f"{source}: {self.benchmark}: ran with {ran} {what} instead of {asked}"
+                )
         told = {"suite": output.version and f"IMB {output.version}"}
         told["mpi_standard"] = output.mpi_standard
         self.provenance |= {key: text for key, text in told.items() if text}
@@ -217,8 +249,6 @@ class ImbMpi1(PlacedCheck):
         found = super().parameters()
         if self.repetitions not in (0, imb.repetitions(self.benchmark)):
             found["repetitions"] = str(self.repetitions)
-        if self.row.family == "mt" and self.threads != 1:
-            found["threads"] = str(self.threads)
         if self.row.family == "halo":
             found["grid"] = self.grid
         return found

@@ -61,7 +61,7 @@ def tell_all(generate):
         asked = {(type(check), check.mode) for check in ours}
         left = {line for each in asked for line in left_out(*each)}
         for line in sorted(left | {*cuts(ours), *not_installed(ours)}):
-            _tell(line)
+            leave_out(line)
         return generate(checks, **options)
 
     return tell_and_generate
@@ -103,7 +103,10 @@ def not_installed(checks):
         for environment, why in lacks.items():
             key = _stem(type(check)), environment, why.replace(check.executable, "")
             since = f" ({check.row.since})" if check.row.since else ""
-            found.setdefault(key, {}).setdefault(check.executable + since, why)
+            # A program of many benchmarks may be without some.
+            is_alone = not since or check.executable.endswith(check.row.name)
+            what = check.executable if is_alone else check.row.name
+            found.setdefault(key, {}).setdefault(what + since, why)
     for (stem, environment, _), lacks in found.items():
         yield f"{stem}.py with {environment}: no {', '.join(lacks)}: {next(iter(lacks.values()))}"
 
@@ -122,7 +125,7 @@ def environments_of(part) -> list[dict]:
 
 
 @functools.cache
-def _tell(line: str) -> None:
+def leave_out(line: str) -> None:
     """Tell once what is left out: ReFrame makes cases of fixtures, too."""
     getlogger().info(f"{LEFT_OUT}{line}")
 

@@ -127,26 +127,67 @@ def test_a_program_that_an_installation_is_without_is_told_once(site, recorded):
     assert run.status == 0, run.output
     (told,) = re.findall(r"left out: imb\.py with recorded: no (.*)", run.output)
     names, _, why = told.partition(": ")
-    assert {*names.split(", ")} == {f"IMB-{name}" for name in "NBC RMA EXT MPI4 MT P2P".split()}
+    programs = {f"IMB-{name}" for name in "NBC RMA EXT MPI4 MT P2P".split()}
+    later = {"SendRecv_Replace (2021.1)", "Stencil2D (2019 Update 6)"}
+    assert {*names.split(", ")} == programs | later
     assert re.fullmatch(rf"{site.folder}/bin/IMB-\w+: missing or not executable", why)
     assert "%benchmark=PingPongAnySource" in run.output
+    assert "%benchmark=Reduce_local" in run.output, "who knows what a script runs"
     assert "%benchmark=nbc." not in run.output
 
 
-def test_threads_that_no_node_has_are_no_case_and_others_are_refused(site, recorded):
-    for program in ("IMB-MPI1", "IMB-MT"):
-        site.replay(one_benchmark(recorded, "MT", "PingPongMT"), program=program)
-    options = ("-n", "=mt.PingPongMT%.*intra-node", "-S", "mode=acceptance")
-    several = site.reframe("-c", "checks/imb.py", "-L", *options, "-S", "ImbMpi1.threads=2")
-    assert "%benchmark=mt.PingPongMT" not in several.output
-    config = site.folder / "site.py"
-    config.write_text(config.read_text().replace('"cores": 2', '"cores": 4'))
+def test_a_benchmark_that_an_old_imb_is_without_is_told_once(site, recorded):
+    script = site.replay(recorded(PINGPONG))
+    script.write_text(f"{script.read_text()}# MPI_Init MPI_Reduce_scatter_block\n")
+    listed = ("-c", "checks/imb.py", "-L", "-S", "mode=acceptance")
+    run = site.reframe(*listed)
+    assert run.status == 0, run.output
+    told = "left out: imb.py with recorded: no Reduce_local (2019 Update 2): "
+    assert run.output.count(f"{told}{script} is older than 2019 Update 2\n") == 1, run.output
+    assert "%benchmark=Reduce_local" not in run.output
+    assert "%benchmark=Reduce_scatter_block" in run.output
+    for night in ("-Smode=nightly", "--setvar=ImbMpi1.mode=nightly"):
+        run = site.reframe(*listed[:-2], night)
+        assert "%benchmark=Alltoall" in run.output
+        assert told not in run.output
+
+
+def test_programs_that_want_to_be_told_more_are_no_case_without_and_say_so_once(site, recorded):
+    for program in ("IMB-MPI1", "IMB-IO", "IMB-HALO"):
+        site.replay(recorded(PINGPONG), program=program)
+    listed = ("-c", "checks/imb.py", "-L", "-S", "mode=acceptance")
+    run = site.reframe(*listed)
+    for family, option in (("io", "folder=/scratch"), ("halo", "grid=2.2.1")):
+        told = f"no case of IMB-{family.upper()} without, for example, -S ImbMpi1.{option}"
+        assert run.output.count(told) == 1, run.output
+        assert f"%benchmark={family}." not in run.output
+    run = site.reframe(*listed, "-S", "ImbMpi1.folder=/scratch", "-S", "ImbMpi1.grid=1")
+    assert "without, for example" not in run.output
+    assert "%benchmark=io." in run.output
+    assert "%benchmark=halo." in run.output
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "old", "new", "words"),
+    [
+        ("mt.PingPongMT", "(threads: 1)", "(threads: 2)", "2 threads a process instead of 1"),
+        ("halo.simple_halo", "dimensions: 1", "dimensions: 3", "3 dimensions instead of 1"),
+    ],
+)
+def test_threads_and_dimensions_are_those_that_were_asked_for(
+    site, recorded, benchmark, old, new, words
+):
+    row = imb.BENCHMARKS[benchmark]
+    text = one_benchmark(recorded, row.program.removeprefix("IMB-"), row.name)
+    assert old in text
+    for program in ("IMB-MPI1", row.program):
+        site.replay(text.replace(old, new), program=program)
     run = site.reframe(
-        "-c", "checks/imb.py", "-r", "-n", "=mt.PingPongMT%np=2%.*intra-node", *options[2:],
-        "-S", "ImbMpi1.threads=2", "-S", "ImbMpi1.msglog=6:7",
+        "-c", "checks/imb.py", "-r", "-n", f"={benchmark}%np=2%.*intra-node",
+        "-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7", "-S", "ImbMpi1.grid=2",
     )  # fmt: skip
     assert run.status == 1
-    assert "ran with 1 threads a process instead of 2" in run.output
+    assert f"{benchmark}: ran with {words}" in run.output
 
 
 def line_of(text, start):

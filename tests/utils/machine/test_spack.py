@@ -217,6 +217,18 @@ def test_a_complaint_is_one_line():
     assert "\n" not in complaint("a\nb\n")
 
 
+def test_a_source_that_is_not_there_is_told_with_what_to_do():
+    output = (
+        "==> Error: FetchError: All fetchers failed for spack-stage-npb-3.4.3-g43447s\n"
+        "    file:///mirror/_source-cache/archive/a9/a97c03d7.tar.gz: URLError: <urlopen error>\n"
+    )
+    assert complaint(output) == (
+        "FetchError: All fetchers failed for spack-stage-npb-3.4.3-g43447s file:///mirror/"
+        "_source-cache/archive/a9/a97c03d7.tar.gz: URLError: <urlopen error> (no source of this "
+        "version in reach; `versions` names another: spack-envs/README.md)"
+    )
+
+
 def test_a_build_that_failed_is_told_by_the_first_error_of_its_log(recorded):
     """The log is of HPCC, not patched, with Open MPI 4: Spack 1.2 breaks the line in two."""
     output = recorded("spack/build_error.hpcc.openmpi.txt")

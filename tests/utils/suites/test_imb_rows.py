@@ -206,22 +206,22 @@ def test_components_have_sizes_of_their_own(benchmark, low, high, sizes):
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "sizes", "threads", "options"),
+    ("benchmark", "sizes", "options"),
     [
-        ("PingPong", [0, 1, 2], 1, "PingPong -iter 9 -npmin 2 -msglog 0:1"),
-        ("Barrier", [], 1, "Barrier -iter 9 -npmin 2"),
-        ("p2p.Corandom", [1, 2], 1, "Corandom -iter 9 -msglog 0:1"),
-        ("mt.BcastMT", [2, 4], 2, "BcastMT -repeat 9 -warmup 10 -thread_level multiple "
+        ("PingPong", [0, 1, 2], "PingPong -iter 9 -npmin 2 -msglog 0:1"),
+        ("Barrier", [], "Barrier -iter 9 -npmin 2"),
+        ("p2p.Corandom", [1, 2], "Corandom -iter 9 -msglog 0:1"),
+        ("mt.BcastMT", [1, 2], "BcastMT -repeat 9 -warmup 10 -thread_level multiple "
          "-datatype char -count 1,2"),
-        ("mt.ReduceMT", [4, 8], 1, "ReduceMT -repeat 9 -warmup 10 -thread_level multiple "
+        ("mt.ReduceMT", [4, 8], "ReduceMT -repeat 9 -warmup 10 -thread_level multiple "
          "-datatype int -count 1,2"),
-        ("mt.BarrierMT", [], 1, "BarrierMT -repeat 9 -warmup 10 -thread_level multiple"),
-        ("halo.simple_halo", [1, 2], 1, "simple_halo -repeat 9 -warmup 10 -datatype char "
+        ("mt.BarrierMT", [], "BarrierMT -repeat 9 -warmup 10 -thread_level multiple"),
+        ("halo.simple_halo", [1, 2], "simple_halo -repeat 9 -warmup 10 -datatype char "
          "-count 1,2"),
     ],
 )  # fmt: skip
-def test_each_program_is_asked_in_its_own_words(benchmark, sizes, threads, options):
-    assert " ".join(imb.options(benchmark, 2, 9, 0, sizes, threads)) == options
+def test_each_program_is_asked_in_its_own_words(benchmark, sizes, options):
+    assert " ".join(imb.options(benchmark, 2, 9, 0, sizes)) == options
 
 
 @pytest.mark.parametrize(

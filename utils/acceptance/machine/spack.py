@@ -113,6 +113,10 @@ def _packages(root: Path) -> Path | None:
     return next(held, None)
 
 
+#: What is told beside a source that Spack cannot get.
+_NO_SOURCE = "(no source of this version in reach; `versions` names another: spack-envs/README.md)"
+
+
 def complaint(output: str) -> str:
     """Return what Spack says went wrong, in one line; empty when it says nothing.
 
@@ -130,7 +134,8 @@ def complaint(output: str) -> str:
         if "Error:" in line:
             # The line after the first often holds the reason.
             parts = [line.split("Error:", 1)[1].strip(), *lines[number + 1 : number + 2]]
-            return " ".join(parts)[:300]
+            told = " ".join(parts)[:300]
+            return f"{told} {_NO_SOURCE}" if "fetchers failed" in told else told
     return lines[-1][:300] if lines else ""
 
 

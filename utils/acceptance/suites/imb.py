@@ -41,6 +41,8 @@ class ImbBenchmark(Benchmark):
     modes: tuple[str, ...] = field(default=(), kw_only=True)
     #: One process works, the others wait.
     alone: bool = field(default=False, kw_only=True)
+    #: The version that it came with, where that is later than 2018's first.
+    since: str = field(default="", kw_only=True)
     #: The number of processes is a multiple of this.
     multiple: int = field(default=1, kw_only=True)
 
@@ -90,12 +92,13 @@ _MPI1 = (
     _collective("Allreduce", operation="Allreduce", reduction=True, since_mode="smoke"),
     _collective("Reduce", operation="Reduce", reduction=True, rooted=True),
     # Nothing is sent.
-    _collective("Reduce_local", reduction=True, since_mode="acceptance"),
+    _collective("Reduce_local", reduction=True, since_mode="acceptance", since="2019 Update 2"),
     # IMB up to "2019" spreads the bytes over the ranks; from "2019 Update 1" on each rank gets
     # them. Built with IMB2018 it spreads them, too, and calls itself "2018".
     _collective("Reduce_scatter", operation="Reduce_scatter", reduction=True, part=True,
                 whole_in=r"IMB (201[0-8]\b.*|2019)"),
-    _collective("Reduce_scatter_block", reduction=True, part=True, since_mode="acceptance"),
+    _collective("Reduce_scatter_block", reduction=True, part=True, since_mode="acceptance",
+                since="2019 Update 1"),
     _collective("Allgather", operation="Allgather", part=True),
     _collective("Allgatherv", part=True),
     _collective("Alltoall", operation="Alltoall", part=True, since_mode="smoke"),
@@ -171,9 +174,9 @@ _BETWEEN = (
     _P2P("Unirandom"),
     _P2P("Birandom"),
     _P2P("Corandom"),
-    _P2P("Stencil2D", multiple=4),
-    _P2P("Stencil3D", multiple=8),
-    _P2P("SendRecv_Replace"),
+    _P2P("Stencil2D", multiple=4, since="2019 Update 6"),
+    _P2P("Stencil3D", multiple=8, since="2019 Update 6"),
+    _P2P("SendRecv_Replace", since="2021.1"),
 )
 
 # Of each pair; the first half of the processes talks to the second.
@@ -279,12 +282,11 @@ _NOT_EMPTY = ("p2p", "mt", "halo")
 
 
 def options(
-    benchmark: str, processes: int, count: int, low: int, sizes: Sequence[int], threads: int = 1
+    benchmark: str, processes: int, count: int, low: int, sizes: Sequence[int]
 ) -> list[str]:
     """Return how a program is asked for one benchmark, `count` repetitions, and no other processes.
 
-    `sizes` are its message sizes (bytes; empty: it has none), the first one above zero 2^`low`; of
-    IMB-MT what all threads of a process send.
+    `sizes` are its message sizes (bytes; empty: it has none), the first one above zero 2^`low`.
     """
     row = BENCHMARKS[benchmark]
     if row.family in ("mt", "halo"):
@@ -292,7 +294,7 @@ def options(
         found = [row.name, f"-repeat {count}", "-warmup 10"]
         found += ["-thread_level multiple"] if row.family == "mt" else []
         unit, kind = (SIZE_OF_FLOAT, "int") if row.reduction else (1, "char")
-        counts = ",".join(str(size // unit // threads) for size in sizes)
+        counts = ",".join(str(size // unit) for size in sizes)
         return [*found, f"-datatype {kind} -count {counts}"] if sizes else found
     found = [row.name, f"-iter {count}"]
     found += [f"-npmin {processes}"] if row.family != "p2p" else []
