@@ -130,6 +130,18 @@ def test_an_environment_that_is_not_for_gpus_has_no_such_case_and_that_is_said(s
     assert "uses its" not in listed
 
 
+def test_an_environment_is_for_gpus_where_they_are(site, gpus):
+    gpus()
+    cpu = '{"name": "cpu", "scheduler": "local", "launcher": "local", "environs": ["recorded"], '
+    cpu += '"extras": {"nodes": 2, "cores": 2, "verify_placement": False}}'
+    configure(site, ('"partitions": [', f'"partitions": [{cpu}, '))
+    without = '{"name": "recorded", "features": ["no-gpu"], "target_systems": ["replay:cpu"]}'
+    configure(site, ('"environments": [', f'"environments": [{without}, '))
+    listed = site.reframe("-c", "checks/osu.py", "-lC").output
+    assert re.search(r"gpu=DD /\w+ @replay:default\+recorded", listed)
+    assert "uses its" not in listed
+
+
 def test_a_simulated_partition_has_no_case_of_gpus(site, gpus):
     gpus()
     simulated = ('"cores": 2', '"cores": 2, "simulated": {"of": "koop2008"}')
