@@ -210,3 +210,4 @@ def test_whatever_the_numbers_are_there_is_a_picture(values, form, scale):
         trace = Trace("a", samples, form=form, shown=shown)
         picture = drawn(Plot("a", "A", "", Axis("x", scale=scale), y, (trace,), marks))
         assert not re.search(r"\b(nan|inf)\b", ElementTree.tostring(picture, "unicode"))
+        assert all(re.match(r"(M-?\d|$)", path.get("d")) for path in picture.iter("path"))

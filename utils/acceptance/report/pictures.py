@@ -272,7 +272,7 @@ def _lines(
 ) -> Iterator[str]:
     """Yield a line, or dots, and what is between a line and the one before it."""
     there, line, marker = [*filter(None, places)], part.get("line", {}), part.get("marker")
-    if "fill" in part:
+    if "fill" in part and there:
         around = path([*filter(None, before), *reversed(there)])
         yield f'<path{paint("fill", part["fillcolor"])} d="{around}Z"/>'
     if "lines" in part["mode"]:
@@ -354,7 +354,8 @@ def _circle(data: Sequence[Figure]) -> str:
         there = zip(part["theta"], part["r"], strict=True)
         corners = [at(name, share / most) for name, share in there if share is not None]
         d = "L".join(f"{x} {y}" for x, y in corners)
-        drawn.append(f'<path{pen(part["line"])}{paint("fill", part["fillcolor"])} d="M{d}"/>')
+        look = pen(part["line"]) + paint("fill", part["fillcolor"])
+        drawn += [f'<path{look} d="M{d}"/>'] * bool(corners)
     for name in names:
         x, y = at(name, 1.12)
         where = (
