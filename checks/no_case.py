@@ -14,11 +14,12 @@ from reframe.core.logging import getlogger
 
 from acceptance import machine
 from acceptance.core.findings import Finding
+from acceptance.fabric import facts_or_none
 from acceptance.rfm.run_log import LEFT_OUT
 from acceptance.suites import SUITES, suite_of
 
 from .extras import environment_of, extras_of
-from .partitions import mode_of, partitions, size_of
+from .partitions import mode_of, nodes_of, partitions, size_of
 
 #: Check files without a case, of which nothing is told yet.
 _FOUND: list[Finding] = []
@@ -46,6 +47,24 @@ def tell(check: str) -> None:
             )
             for fault in filter(None, faults):
                 _warn(f"{part.fullname}: {fault}: its cases fail")
+            if told := without_gpus(check, part):
+                leave_out(told)
+
+
+def without_gpus(check: str, part) -> str:
+    """Say why no case of a check file uses the GPUs that a partition states; empty: some do."""
+    facts = facts_or_none(part.extras)
+    if check not in ("osu", "imb") or facts is None or not facts.gpus:
+        return ""
+    having = [each for each in part.environs if check in each.features]
+    why = ""
+    if all("no-gpu" in each.features for each in having):
+        why = f"{', '.join(each.name for each in having)} cannot (no-gpu)"
+    elif facts.gpus * nodes_of(part) < 2:
+        why = "a message goes between two"
+    elif check == "imb" and facts.gpu_kind != "cuda":
+        why = "it knows CUDA alone"
+    return why and f"{part.fullname}: no case of {check}.py uses its {facts.gpu_text}: {why}"
 
 
 def tell_all(generate):

@@ -142,9 +142,9 @@ class OsuBenchmark(PlacedCheck):
 
     def takes(self, part):
         """Leave out what the program refuses, what no model knows, and what a mode leaves out."""
-        usual = (self.buffers, self.synchronization) == ("same", "")
+        usual = (self.buffers, self.synchronization, self.gpu) == ("same", "", "")
         if extras_of(part).simulated and not (self.row.simulated and usual):
-            # The model knows no buffers, and the time that a launch takes is that of this machine.
+            # The model knows no buffers, no GPUs, and a launch takes the time of this machine.
             return False
         if self.row.family == "congestion":
             # One process a node, so that each pair shares nothing but the link to the first node.

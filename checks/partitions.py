@@ -7,7 +7,7 @@ import reframe.core.runtime as runtime
 from acceptance import machine
 from acceptance.core.extras import MODES
 from acceptance.core.paths import Workspace
-from acceptance.fabric import Facts, facts_of
+from acceptance.fabric import Facts, facts_of, takes_gpus
 from acceptance.machine import SLURM, Size, partition_nodes
 
 from .extras import extras_of
@@ -106,8 +106,9 @@ def placements() -> list[str]:
 
 
 def not_for_gpus() -> set[str]:
-    """Return the environments of this system that are not for cases with buffers on GPUs."""
-    environments = (each for part in partitions() for each in part.environs)
+    """Return the environments that are not for cases with buffers on GPUs, where there are any."""
+    having = (part for part in partitions() if takes_gpus(part.extras))
+    environments = (each for part in having for each in part.environs)
     return {each.name for each in environments if "no-gpu" in each.features}
 
 

@@ -143,10 +143,11 @@ class Sysfs:
         address: str = "0000:17:00.0",
         vendor: str = "0x10de",
         of_class: str = "0x030200",
+        driver: str = "nvidia",
         **slot: object,
     ) -> None:
         """Add a PCI device of a class; without more it is a GPU of NVIDIA."""
-        place = self.slot(address, "nvidia", slot)
+        place = self.slot(address, driver, slot)
         self.add(place, **{"class": of_class, "vendor": vendor})
         self.link(f"bus/pci/devices/{address}", place)
 

@@ -117,9 +117,39 @@ def test_only_where_gpus_are_stated_there_are_such_cases(site, gpus):
     assert "%benchmark=bw" in none
 
 
-def test_an_environment_that_is_not_for_gpus_has_no_such_case(site, gpus):
+def test_an_environment_that_is_not_for_gpus_has_no_such_case_and_that_is_said(site, gpus):
     gpus(BANDWIDTH, "osu_bw", ("['osu']", "['osu', 'no-gpu']"))
-    assert "gpu=" not in site.reframe("-c", "checks/osu.py", "-l").output
+    listed = site.reframe("-c", "checks/osu.py", "-l").output
+    assert "gpu=" not in listed
+    told = (
+        r"no case of osu.py uses its 2 x cuda, PCIe 4.0 x16, NVLink 100 GB/s: \S+ cannot \(no-gpu"
+    )
+    assert re.search(told, listed)
+    configure(site, ("['osu', 'no-gpu']", "['osu']"), ('"gpus": 2', '"gpus": 1'))
+    listed = site.reframe("-c", "checks/osu.py", "-l").output
+    assert "uses its" not in listed
+
+
+def test_an_environment_is_for_gpus_where_they_are(site, gpus):
+    gpus()
+    cpu = '{"name": "cpu", "scheduler": "local", "launcher": "local", "environs": ["recorded"], '
+    cpu += '"extras": {"nodes": 2, "cores": 2, "verify_placement": False}}'
+    configure(site, ('"partitions": [', f'"partitions": [{cpu}, '))
+    without = '{"name": "recorded", "features": ["no-gpu"], "target_systems": ["replay:cpu"]}'
+    configure(site, ('"environments": [', f'"environments": [{without}, '))
+    listed = site.reframe("-c", "checks/osu.py", "-lC").output
+    assert re.search(r"gpu=DD /\w+ @replay:default\+recorded", listed)
+    assert "uses its" not in listed
+
+
+def test_a_simulated_partition_has_no_case_of_gpus(site, gpus):
+    gpus()
+    simulated = ('"cores": 2', '"cores": 2, "simulated": {"of": "koop2008"}')
+    configure(site, simulated, ('"name": "replay"', '"name": "simulated-replay"'))
+    configure(site, ('["replay"]', '["simulated-replay"]'))
+    listed = site.reframe("-c", "checks/osu.py", "-l").output
+    assert "%benchmark=bw" in listed
+    assert "gpu=" not in listed
 
 
 @pytest.mark.parametrize(
@@ -210,8 +240,12 @@ def test_imb_without_a_gpu_is_no_result(site, imb_gpus):
 def test_imb_has_cases_of_gpus_with_cuda_alone(site, imb_gpus):
     imb_gpus(PINGPONG, ('"gpu_kind": "cuda"', '"gpu_kind": "rocm"'))
     options = ("-c", "checks/imb.py", "-l", "-S", "mode=acceptance")
-    assert "=gpu." not in site.reframe(*options).output
+    listed = site.reframe(*options).output
+    assert "=gpu." not in listed
+    assert "no case of imb.py uses its 2 x rocm, PCIe 4.0 x16, NVLink 100 GB/s: it" in listed
     configure(site, ('"gpu_kind": "rocm"', '"gpu_kind": "cuda"'))
-    assert "=gpu.Alltoall" in site.reframe(*options).output
+    listed = site.reframe(*options).output
+    assert "=gpu.Alltoall" in listed
+    assert "uses its" not in listed
     configure(site, (FACTS, '"cores": 2'))
     assert "=gpu." not in site.reframe(*options).output

@@ -533,6 +533,20 @@ def test_a_gpu_is_known_by_class_and_vendor(tree, vendor, of_class, kind):
     assert tree.node().gpus == ({"0000:17:00.0": kind} if kind else {})
 
 
+def test_a_node_may_have_more_gpus_than_jobs_get(tree):
+    pair(tree).gpu(**FULL)
+    tree.gpu("0000:65:00.0", **FULL)
+    assert lines(tree, {**GPUS, "gpus": 1}) == []
+    assert lines(tree, {**GPUS, "gpus": 3}) == ["node17 GPUs: 2 of cuda, expected 3"]
+
+
+def test_the_display_of_a_server_is_no_gpu_though_amd_made_it(tree):
+    for address, driver in (("0000:02:00.0", "radeon"), ("0000:17:00.0", "amdgpu")):
+        tree.gpu(address, vendor="0x1002", of_class="0x030000", driver=driver)
+    tree.gpu("0000:18:00.0", vendor="0x1002", of_class="0x030000", driver="")
+    assert tree.node().gpus == {"0000:17:00.0": "rocm"}
+
+
 def test_a_gpu_that_shares_its_slot_line_and_one_without_a_class(tree):
     tree.adapter(address="0000:17:00.0")
     tree.gpu()

@@ -306,6 +306,9 @@ ONE = Layout(2, 2, "intra-node")
         ("osu.mbw_mr", "DD", ONE, 50_000, "at most 50000 (50 GB/s of NVLink)"),
         ("osu.bw", "HD", ONE, 15162, "carries at most 15162"),
         ("osu.bibw", "DD", ONE, 100_000, "at most 1e+05 (2 x 50 GB/s of NVLink)"),
+        # One of three may have another way to each of its neighbours.
+        ("imb.gpu.Exchange", "DD", ONE, 100_000, "at most 1e+05 (2 x 50 GB/s of NVLink)"),
+        ("imb.gpu.Exchange", "DD", Layout(4, 4, "intra-node"), 200_000, "(4 x 50 GB/s of NVLink)"),
         ("osu.alltoall", "DD", ONE, 0, ""),
     ],
 )

@@ -1,5 +1,6 @@
 """Pictures: the numbers of a figure stand in its SVG, where its axes say, and nothing else."""
 
+import itertools
 import math
 import re
 from dataclasses import replace
@@ -8,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from acceptance.report import figures, pictures, site
-from acceptance.report.plot_model import Axis, Page, Plot, Sample, Trace
+from acceptance.report.plot_model import Axis, Mark, Page, Plot, Sample, Trace
 from tests.utils.report import plots
 
 #: Of a box of 1000: a place is whole, and a tick has a per cent with three digits.
@@ -188,5 +189,25 @@ def test_text_of_a_picture_is_text():
     ],
 )
 def test_ticks_are_round_numbers(low, high, scale, expected):
-    axis = pictures.Scale.of({"type": scale}, [low, None, high])
+    axis = pictures.Scale({"type": scale}, [low, None, high])
     assert [text for _, text in axis.ticks()] == expected
+
+
+NOTHING, NAN = [None, None], [math.nan, math.inf, 2.0]
+ODD = [[], [5.0], [0.0, 0.0], [3.0] * 4, [0.0, -2.0, 7.0], [1e300, -1e300, 1.7e308], [5e-324] * 2]
+
+
+@pytest.mark.parametrize("scale", ["linear", "log", "category"])
+@pytest.mark.parametrize("form", ["line", "points", "band", "bar", "polar"])
+@pytest.mark.parametrize("values", [NOTHING, NAN, *ODD], ids=str)
+def test_whatever_the_numbers_are_there_is_a_picture(values, form, scale):
+    if form in ("bar", "polar"):
+        scale = "category"
+    x = [str(at) if scale == "category" else float(at) for at in range(len(values))]
+    samples = [Sample(*pair, low=pair[1], high=pair[1]) for pair in zip(x, values, strict=True)]
+    marks = Mark("one", "as fast", y=0.0), Mark("leaf", "leaf", x=1.0)
+    for y, shown in itertools.product((Axis("y"), Axis("y", scale="log")), (True, False)):
+        trace = Trace("a", samples, form=form, shown=shown)
+        picture = drawn(Plot("a", "A", "", Axis("x", scale=scale), y, (trace,), marks))
+        assert not re.search(r"\b(nan|inf)\b", ElementTree.tostring(picture, "unicode"))
+        assert all(re.match(r"(M-?\d|$)", path.get("d")) for path in picture.iter("path"))

@@ -154,14 +154,20 @@ interface() {
         rx_bytes tx_bytes rx_errors tx_errors rx_dropped tx_dropped
 }
 
-# gpu FOLDER: say that a PCI device is a GPU, of a vendor who has CUDA or ROCm, and its slot. Source
-# of the classes (display 03, processing accelerator 12): PCI Code and ID Assignment Specification.
+# gpu FOLDER: say that a PCI device is a GPU, of a vendor who has CUDA or ROCm, and its slot. AMD also
+# made displays of servers (ES1000), of the class of its GPUs; what takes ROCm has the driver amdgpu.
+# Source of the classes (display 03, accelerator 12): PCI Code and ID Assignment Specification.
 gpu() {
     class='' vendor=''
     { IFS= read -r class <"$1/class" && IFS= read -r vendor <"$1/vendor"; } 2>/dev/null || return 0
     case $class-$vendor in
         0x0300*-0x10de | 0x0302*-0x10de) say gpu "${1##*/}" cuda ;;
-        0x0300*-0x1002 | 0x0380*-0x1002 | 0x1200*-0x1002) say gpu "${1##*/}" rocm ;;
+        0x0380*-0x1002 | 0x1200*-0x1002) say gpu "${1##*/}" rocm ;;
+        0x0300*-0x1002)
+            driver=$(cd -P -- "$1/driver" 2>/dev/null && pwd -P)
+            [ "${driver##*/}" = amdgpu ] || return 0
+            say gpu "${1##*/}" rocm
+            ;;
         *) return 0 ;;
     esac
     slot "$1"

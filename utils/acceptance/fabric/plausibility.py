@@ -151,10 +151,14 @@ def _links(benchmark: Benchmark, name: str, layout: Layout) -> float | None:
 
 
 def _gpus(benchmark: Benchmark, name: str, layout: Layout) -> int | None:
-    """Return how many ways through a GPU a metric may add up to: each pair has its own GPUs."""
+    """Return how many ways through a GPU a metric may add up to: each pair has its own GPUs.
+
+    Of more than two processes one may have two neighbours, and to each another way (NVLink).
+    """
     if benchmark.link_factor is None or read_metric(name)[0] not in METRICS:
         return None
-    return benchmark.link_factor * (layout.processes // 2 if benchmark.pair_sum else 1)
+    ways = layout.processes // 2 if benchmark.pair_sum else min(layout.processes, 3) - 1
+    return benchmark.link_factor * ways
 
 
 def _size(benchmark: Benchmark, name: str, layout: Layout) -> int | None:

@@ -9,8 +9,7 @@ which `static/plot.css` leaves room, and lines are in a box that is stretched to
 import html
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 
 from markupsafe import Markup
@@ -35,6 +34,8 @@ SPARE, BARS, BESIDE = 0.06, 0.75, 0.94
 #: From bad to good: what plotly.js calls Cividis.
 CIVIDIS = ("#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369",
            "#e1cc55", "#fee838")  # fmt: skip
+#: No number from here on has a place, nor has on an axis of powers what is as small.
+MOST = 1e99
 #: How plotly calls a cross, and the width of a dot that says none, px.
 CROSS, DOT = "x-thin", 7
 #: Dashes whose ends are round, as those of plotly look.
@@ -65,49 +66,46 @@ def _thinned(points: Sequence[Any]) -> Sequence[Any]:
     few = math.ceil(len(points) * 2 / POINTS)
     if len(points) <= POINTS:
         return points
-    kept = []
+    kept: set[int] = set()
     for begin in range(0, len(points), few):
         part = range(begin, min(begin + few, len(points)))
-        ends = (choose(part, key=lambda at: points[at][1]) for choose in (min, max))
-        kept += [points[at] for at in sorted({*ends})]
-    return kept
+        kept |= {choose(part, key=lambda at: points[at][1]) for choose in (min, max)}
+    return [points[at] for at in sorted(kept)]
 
 
-@dataclass(frozen=True)
 class Scale:
     """An axis of a figure: what stands at its ends, and the numbers of its categories."""
 
-    axis: Figure
-    low: float
-    high: float
-    names: Mapping[str, int] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, axis: Figure, values: Iterable[Any]) -> "Scale":
-        """Return the axis on which these values stand; None is none."""
+    def __init__(self, axis: Figure, values: Iterable[Any]) -> None:
+        """Make the axis on which these values stand; None is none."""
         there = [value for value in values if value is not None]
+        names = dict.fromkeys(value for value in there if isinstance(value, str))
+        self.axis, self.names = axis, {name: at for at, name in enumerate(names)}
         if axis["type"] == "category":
-            names = dict.fromkeys(value for value in there if isinstance(value, str))
-            scale = cls(axis, -0.5, len(names) - 0.5, {name: at for at, name in enumerate(names)})
+            self.low, self.high = -0.5, max(len(names), 1) - 0.5
         else:
-            logs = axis["type"] == "log"
-            numbers = [math.log10(value) if logs else value for value in there] or [0.0]
-            numbers += [0.0] * (axis.get("rangemode") == "tozero")
-            low, high = min(numbers), max(numbers)
-            spare = SPARE * (high - low) or (0.3 if logs else 0.5 * abs(high) or 0.5)
-            below = 0.0 if axis.get("rangemode") == "tozero" and low == 0 else spare
-            scale = cls(axis, low - below, high + spare)
+            numbers = [at for value in there if (at := self.number(value)) is not None] or [0.0]
+            from_zero = axis.get("rangemode") == "tozero"
+            low, high = min(numbers + [0.0] * from_zero), max(numbers + [0.0] * from_zero)
+            spare = SPARE * (high - low) or (0.3 if axis["type"] == "log" else abs(high) / 2 or 0.5)
+            self.low, self.high = low - spare * (low != 0 or not from_zero), high + spare
         if axis.get("autorange") == "reversed":
-            return cls(axis, scale.high, scale.low, scale.names)
-        return cls(axis, *axis["range"]) if "range" in axis else scale
+            self.low, self.high = self.high, self.low
+        self.low, self.high = axis.get("range", (self.low, self.high))
+
+    def number(self, value: Any) -> Any:
+        """Return what counts of a value along the axis; None: it has no place."""
+        at = self.names.get(value, value)
+        if at is None or not abs(at) < MOST:
+            return None
+        if self.axis["type"] == "log":
+            return math.log10(at) if at > 1 / MOST else None
+        return at
 
     def place(self, value: Any) -> float | None:
         """Return the place of a value; None where it has none."""
-        at = self.names.get(value, value)
-        if at is None or (self.axis["type"] == "log" and at <= 0):
-            return None
-        at = math.log10(at) if self.axis["type"] == "log" else at
-        return float((at - self.low) / (self.high - self.low))
+        at = self.number(value)
+        return None if at is None else float((at - self.low) / (self.high - self.low))
 
     def ticks(self) -> list[tuple[Any, str]]:
         """Return the values that have a tick, each with its text."""
@@ -139,7 +137,7 @@ def picture(figure: Figure) -> Markup:
     if "xaxis" not in layout:
         within, kind = _circle(data), " plot-round"
     else:
-        x, y = (Scale.of(layout[f"{at}axis"], _values(data, layout, at)) for at in "xy")
+        x, y = (Scale(layout[f"{at}axis"], _values(data, layout["shapes"], at)) for at in "xy")
         (grid, across), (more, up) = _axis(x, "x"), _axis(y, "y")
         lines, texts = _drawn(data, layout["shapes"], x, y)
         cells = (cell for part in data if "z" in part for cell in _cells(part, x, y))
@@ -148,10 +146,7 @@ def picture(figure: Figure) -> Markup:
         within = "".join((across, up, *cells, box, frame, texts))
         if max(map(len, y.names), default=0) > SHORT:
             kind = " plot-named"
-    waters = (
-        f'<text class="plot-water" x="50%" y="50%">{one["text"]}</text>'
-        for one in layout["annotations"]
-    )
+    waters = (_text("plot-water", (0.5, 0.5), one["text"]) for one in layout["annotations"])
     return Markup(
         f'<svg class="plot-picture{kind}" role="img" aria-labelledby="{figure["id"]}-title">'
         f"{within}{''.join(waters)}</svg>"
@@ -168,23 +163,27 @@ def legend(figure: Figure) -> list[Markup]:
     ]
 
 
-def _values(data: Iterable[Figure], layout: Figure, at: str) -> Iterator[Any]:
-    """Yield all that has a place on an axis: marks over the whole of it have none."""
-    for part in data:
-        yield from part[at]
-    for each in layout["shapes"]:
-        if each[f"{at}ref"] == at:
-            yield from (each[f"{at}0"], each[f"{at}1"])
+def _values(data: Iterable[Figure], shapes: Iterable[Figure], at: str) -> list[Any]:
+    """Return all that has a place on an axis: marks over the whole of it have none."""
+    own = [each for each in shapes if each[f"{at}ref"] == at]
+    ends = (each[f"{at}{end}"] for each in own for end in "01")
+    return [*chain.from_iterable(part[at] for part in data), *ends]
 
 
 def _percent(at: float) -> str:
     return f"{100 * at:.3g}%"
 
 
-def _said(text: str, most: int | None = None) -> str:
+def _said(text: str, most: int = 999) -> str:
     """Return text of a figure, which is escaped, as one line of at most so many characters."""
     plain = printable(html.unescape(text.replace("<br>", " ")), keep="")
-    return html.escape(plain if len(plain) <= (most or len(plain)) else f"{plain[:most]}…", False)
+    return html.escape(plain if len(plain) <= most else f"{plain[:most]}…", False)
+
+
+def _text(kind: str, at: Point, text: str, colour: str = "") -> str:
+    """Return a text at a place; its kind says how it stands there."""
+    x, y = _percent(at[0]), _percent(1 - at[1])
+    return f'<text class="{kind}"{colour} x="{x}" y="{y}">{_said(text)}</text>'
 
 
 def paint(what: str, colour: str) -> str:
@@ -217,7 +216,7 @@ def _axis(scale: Scale, at: str) -> tuple[str, str]:
             steps = (f"{stands * BOX:.0f} 0v{BOX}", f"0 {stands * BOX:.0f}h{BOX}")[at == "y"]
             lines += [f"M{steps}"] * scale.axis.get("showgrid", True)
             named = "" if (value, text) in on_phone else ' class="desk"'
-            said = _said(text, LONGEST if scale.names else None)
+            said = _said(text, LONGEST if scale.names else 99)
             texts.append(f'<text {at}="{_percent(stands)}"{named}>{said}</text>')
     title, ticks = _said(scale.axis["title"]["text"]), "".join(texts)
     within = f'<svg class="plot-x" y="100%">{ticks}<text x="50%" dy="1.6em">{title}</text></svg>'
@@ -241,18 +240,14 @@ def _drawn(data: Sequence[Figure], shapes: Iterable[Figure], x: Scale, y: Scale)
     """Return what traces and marks are drawn with, and their texts: a `zorder` brings above."""
     bars = [part for part in data if part["type"] == "bar"]
     lines, texts = [], []
-    before: list[Point | None] = []
+    before: list[Any] = []
     for part in sorted(data, key=lambda part: part.get("zorder", 0)):
         if "z" in part:
             continue
-        places = [
-            (across, up)
-            if (across := x.place(one)) is not None and (up := y.place(other)) is not None
-            else None
-            for one, other in zip(part["x"], part["y"], strict=True)
-        ]
+        pairs = ((x.place(at), y.place(up)) for at, up in zip(part["x"], part["y"], strict=True))
+        places: list[Any] = [None if None in pair else pair for pair in pairs]
         if part in bars:
-            width = BARS / len(bars) / len(x.names)
+            width = BARS / len(bars) / (x.high - x.low)
             shift = (bars.index(part) - len(bars) / 2) * width
             lines.append(_bars(part, places, y.place(0) or 0.0, shift, BESIDE * width))
         else:
@@ -265,13 +260,10 @@ def _drawn(data: Sequence[Figure], shapes: Iterable[Figure], x: Scale, y: Scale)
             for end, scale in (("x0", x), ("x1", x), ("y0", y), ("y1", y))
         )
         around = [(left, low), (right, low), (right, high), (left, high), (left, low)]
-        corners = around if shape["type"] == "rect" else [(left, low), (right, high)]
+        corners = around if shape["type"] == "rect" else around[:3:2]
         lines.append(f'<path{pen(shape["line"])} d="{path(corners)}"/>')
         if "label" in shape:
-            text = _said(shape["label"]["text"])
-            texts.append(
-                f'<text class="plot-label" x="100%" y="{_percent(1 - high)}">{text}</text>'
-            )
+            texts.append(_text("plot-label", (1, high), shape["label"]["text"]))
     return "".join(lines), "".join(texts)
 
 
@@ -280,7 +272,7 @@ def _lines(
 ) -> Iterator[str]:
     """Yield a line, or dots, and what is between a line and the one before it."""
     there, line, marker = [*filter(None, places)], part.get("line", {}), part.get("marker")
-    if "fill" in part:
+    if "fill" in part and there:
         around = path([*filter(None, before), *reversed(there)])
         yield f'<path{paint("fill", part["fillcolor"])} d="{around}Z"/>'
     if "lines" in part["mode"]:
@@ -305,11 +297,7 @@ def _texts(part: Figure, places: Sequence[Point | None]) -> list[str]:
     if not named:
         return []
     colour = paint("fill", part.get("textfont", part["marker"])["color"])
-    return [
-        f'<text class="{where}"{colour} x="{_percent(x)}" y="{_percent(1 - y)}">'
-        f"{_said(text)}</text>"
-        for (x, y), text in named[:TEXTS]
-    ]
+    return [_text(where, at, text, colour) for at, text in named[:TEXTS]]
 
 
 def _bars(
@@ -353,7 +341,7 @@ def _circle(data: Sequence[Figure]) -> str:
     """Return a Kiviat diagram: shares of the best, around a circle."""
     width, height = ROUND
     names = [*dict.fromkeys(name for part in data for name in part["theta"])]
-    most = max((share for part in data for share in part["r"] if share is not None), default=1.0)
+    most = max((share for part in data for share in part["r"] if share), default=1.0)
 
     def at(name: str, share: float) -> tuple[int, int]:
         angle = 2 * math.pi * names.index(name) / len(names)
@@ -366,7 +354,8 @@ def _circle(data: Sequence[Figure]) -> str:
         there = zip(part["theta"], part["r"], strict=True)
         corners = [at(name, share / most) for name, share in there if share is not None]
         d = "L".join(f"{x} {y}" for x, y in corners)
-        drawn.append(f'<path{pen(part["line"])}{paint("fill", part["fillcolor"])} d="M{d}"/>')
+        look = pen(part["line"]) + paint("fill", part["fillcolor"])
+        drawn += [f'<path{look} d="M{d}"/>'] * bool(corners)
     for name in names:
         x, y = at(name, 1.12)
         where = (
