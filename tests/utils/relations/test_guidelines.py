@@ -538,6 +538,20 @@ def test_a_line_says_on_how_many_nodes_and_which_way():
     )
 
 
+def test_lines_of_two_synchronizations_differ():
+    falling = {1: 9.0, 2: 9.0, 4: 1.0, 8: 1.0}
+    words = ("fence", "pscw")
+    cases = [
+        case("osu.put_latency", falling, stem="latency", name=f" {word}",
+             keys={**KEYS, "synchronization": word, "window": "create"})
+        for word in words
+    ]  # fmt: skip
+    lines = [str(finding) for finding in evaluate(session(*cases)).findings]
+    assert len(lines) == 2
+    for word in words:
+        assert sum(f"synchronization {word}, window create, " in line for line in lines) == 1
+
+
 def test_the_spread_of_a_smooth_curve_is_small_and_of_errors_their_own():
     smooth = {2**n: 1 + 2**n / 1e4 for n in range(20)}
     assert roughness(smooth) < 0.03

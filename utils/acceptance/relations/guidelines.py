@@ -320,9 +320,8 @@ class Violation(_Comparison):
         if self.keys.get("nodes", "1") != "1":
             words[0] += f" on {self.keys['nodes']} nodes"
         words += [self.keys[key] for key in ("placement", "mapping") if key in self.keys]
-        words += [
-            f"{key} {self.keys[key]}" for key in ("pairs", "buffers", "gpu") if key in self.keys
-        ]
+        told = ("pairs", "buffers", "gpu", "synchronization", "window")
+        words += [f"{key} {self.keys[key]}" for key in told if key in self.keys]
         if self.keys.get("intranode", "shared") != "shared":
             words.append(self.keys["intranode"])
         return ", ".join(words)
