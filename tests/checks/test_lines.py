@@ -30,7 +30,10 @@ def test_a_case_that_ends_is_reframes_line_and_one_of_ours_and_its_metrics_are_i
     run = next(run_log.runs(site.var / "log"))
     assert (run.ran, run.errors) == ((1, 1), [])
     # That nothing provides the other suites is one line, and no warning.
-    assert run.warnings == [SUITES["imb"].taken_in("nightly", "imb")]
+    assert run.warnings == []
+    programs, mode = run.left_out
+    assert mode == SUITES["imb"].taken_in("nightly", "imb")
+    assert programs.startswith("imb.py with recorded: no IMB-NBC, IMB-RMA: ")
     (line,) = re.findall(r"^no case of (.*)$", done.output, re.MULTILINE)
     assert re.match(r"[a-z_., ]+ on replay:default; acceptance doctor says why$", line)
     assert "osu.py" in line

@@ -74,6 +74,7 @@ class LoggedRun:
     stored: str | None = None
     skipped: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     unread: set[str] = field(default_factory=set)
     #: Whether all performance variables of the case that ends next were evaluated.
@@ -110,8 +111,9 @@ class LoggedRun:
 
     @property
     def remarks(self) -> list[str]:
-        """Return the other warnings, and what was left out."""
-        return [text for text in self.warnings if not text.startswith((*_LOST, _NOT_LOGGED))]
+        """Return what was left out, and the other warnings."""
+        others = [text for text in self.warnings if not text.startswith((*_LOST, _NOT_LOGGED))]
+        return [*self.left_out, *others]
 
     @property
     def not_logged(self) -> list[str]:
@@ -212,7 +214,7 @@ def _take(run: LoggedRun, level: str, message: str) -> None:
     elif level in ("error", "critical"):
         run.errors.append(message.removeprefix("ERROR: ").strip())
     elif message.startswith(LEFT_OUT):
-        run.warnings.append(message.removeprefix(LEFT_OUT))
+        run.left_out.append(message.removeprefix(LEFT_OUT))
     elif found := _RAN.search(message):
         run.ran = int(found["done"]), int(found["selected"]) - int(found["skipped"])
     elif found := _SKIP.match(message):
