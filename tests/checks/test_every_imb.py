@@ -20,6 +20,8 @@ from tests.recorded import runs
 ARCHIVE = "_source-cache/archive/72/728b522b*.tar.gz"
 FAMILIES = [*dict.fromkeys(row.family for row in imb.BENCHMARKS.values())]
 WITHOUT_WHEEL = "not in Intel's wheel"
+#: So many that one late process exchanges no two times.
+REPETITIONS = 30
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NO_CUDA = "built where CUDA is"
 NO_DRIVER = "Please put path to gpu library in LD_LIBRARY_PATH"
@@ -48,7 +50,7 @@ def arguments(family, wanted):
     (key, *_) = (key for name, key in names(family).items() if name in wanted)
     sized = imb.BENCHMARKS[key].sized
     sizes = imb.message_sizes(key, 2, 2, 4) if sized else []
-    own = " ".join(imb.options(key, 2, 3, 2, sizes)).split()[1:]
+    own = " ".join(imb.options(key, 2, REPETITIONS, 2, sizes)).split()[1:]
     return [*wanted, *own]
 
 

@@ -57,7 +57,7 @@ def test_the_table_has_just_the_keys_that_are_read():
     known = str(refused.value).partition("known: ")[2].partition(", and")[0]
     assert {*TABLE[ENVIRONMENT]} == {*known.split(", ")}
     features = TABLE["`features` of an environment"]
-    assert {*features} == {*spack_features(), *SUITES, "no-loopback"} - {"mpi"}
+    assert {*features} == {*spack_features(), *SUITES, "no-loopback", "no-gpu"} - {"mpi"}
 
 
 @pytest.mark.parametrize(
