@@ -13,6 +13,7 @@ import pytest
 from acceptance.suites import imb, imb_output
 from tests.conftest import MIRROR, needs_wheels
 from tests.needs import requires
+from tests.netns import ASLEEP
 from tests.places import WHEELS
 from tests.recorded import runs
 
@@ -107,6 +108,7 @@ def show(mpi, found):
 def test_every_benchmark_of_the_wheel_runs(tmp_path):
     variables = {
         "LD_LIBRARY_PATH": f"{WHEELS}/lib", "I_MPI_ROOT": str(WHEELS), "OMP_NUM_THREADS": "1",
+        **ASLEEP,
     }  # fmt: skip
     launcher = [f"{WHEELS}/bin/mpiexec", "-n", "2"]
     found = outcomes(launcher, WHEELS / "bin", tmp_path, variables)
