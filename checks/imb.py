@@ -168,9 +168,8 @@ class ImbMpi1(PlacedCheck):
         elif self.row.family == "io":
             # It writes where it runs; each job has a folder of its own.
             self.job.launcher.options += ["env", "-C", '"$files"']
-            place = shlex.quote(f"{self.folder}/imb.")
             self.prerun_cmds = [
-                f"files=$(mktemp -d {place}XXXXXX) || exit",
+                f"files=$(mktemp -d -p {shlex.quote(self.folder)}) || exit",
                 """trap 'rm -rf "$files"' EXIT""",
             ]
         buffers = self.row.buffers_of(sizes[-1], self.np) if sizes else 0

@@ -118,7 +118,7 @@ def test_each_component_gives_its_metrics(site, recorded, benchmark):
     assert not [*files.iterdir()], "the files of a run are removed"
     assert case.provenance.get("suite") == (None if component == "HALO" else "IMB 2021.11")
     script = next((site.var / "output").rglob("rfm_job.sh")).read_text()
-    assert (f"mktemp -d {files}/imb.XXXXXX" in script) == (component == "IO")
+    assert (f"mktemp -d -p {files})" in script) == (component == "IO")
 
 
 def test_a_program_that_an_installation_is_without_is_told_once(site, recorded):

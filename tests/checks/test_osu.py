@@ -160,14 +160,19 @@ def measured(site, program, *options):
     return case, values
 
 
-def test_percentiles_are_metrics_of_their_own_that_no_number_of_a_mean_judges(site):
-    replay_run(site, "latency")
+def values_between_nodes(site, program):
+    """Run a program of koop2008 by its recorded output; return metric -> value."""
+    replay_run(site, program)
     configure(site, *KOOP2008)
-    name = "%benchmark=latency%np=2%placement=inter-node%buffers=same"
+    name = f"%benchmark={program}%np=2%placement=inter-node%buffers=same"
     options = ("-S", "sizes=4:64", "-S", "validate=no")
     done = site.reframe("-c", "checks/osu.py", "-r", "-n", name, *options)
     assert done.status == 0, done.output
-    values = only_case(site)[1]
+    return only_case(site)[1]
+
+
+def test_percentiles_are_metrics_of_their_own_that_no_number_of_a_mean_judges(site):
+    values = values_between_nodes(site, "latency")
     assert arguments(site) == ["-m 4:64 -z50,90,99"]
     sizes = (4, 8, 16, 32, 64)
     stems = ("latency", "latency_p50", "latency_p90", "latency_p99")
@@ -177,14 +182,8 @@ def test_percentiles_are_metrics_of_their_own_that_no_number_of_a_mean_judges(si
 
 
 def test_the_slow_tail_of_a_bandwidth_is_below_its_mean_and_no_limit_judges_it(site):
-    replay_run(site, "bw")
-    configure(site, *KOOP2008)
-    name = "%benchmark=bw%np=2%placement=inter-node%buffers=same"
-    options = ("-S", "sizes=4:64", "-S", "validate=no")
-    done = site.reframe("-c", "checks/osu.py", "-r", "-n", name, *options)
-    assert done.status == 0, done.output
+    values = values_between_nodes(site, "bw")
     assert arguments(site) == ["-m 4:64 -z10,50"]
-    values = only_case(site)[1]
     assert all(values[f"bandwidth_p10_{s}"] <= values[f"bandwidth_p50_{s}"] for s in (4, 64))
     assert not judged(site)
 
