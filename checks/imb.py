@@ -80,7 +80,7 @@ def fault_of(benchmark: str):
 class ImbMpi1(PlacedCheck):
     """One benchmark of a component of IMB, at one number of processes.
 
-    (Its name is from a time with one component, and that of the past of each case.)
+    The class is named after one component: a case's history hangs on that name.
     """
 
     #: Exponents of two of the smallest and the largest message in bytes, `low:high`.
