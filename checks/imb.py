@@ -86,7 +86,7 @@ class ImbMpi1(PlacedCheck):
     #: Exponents of two of the smallest and the largest message in bytes, `low:high`.
     msglog = variable(str, value=SWEEP, loggable=True)
     #: Repetitions of small messages; IMB itself takes fewer of large ones. 0: 1000, and 100 where
-    #: each repetition is a window of messages (Uniband, Biband).
+    #: each repetition is a window of messages (Uniband, Biband), and of MT, IO and HALO.
     repetitions = variable(int, value=0, loggable=True)
     #: Where IMB-IO writes and reads, a folder that all nodes see. Empty: there is no case of it.
     folder = variable(str, value="", loggable=True)

@@ -14,7 +14,7 @@ from reframe.core.logging import getlogger
 
 from acceptance import machine
 from acceptance.core.findings import Finding
-from acceptance.fabric import facts_or_none
+from acceptance.fabric import facts_or_none, takes_gpus
 from acceptance.rfm.run_log import LEFT_OUT
 from acceptance.suites import SUITES, suite_of
 
@@ -87,11 +87,13 @@ def tell_all(generate):
 
 
 def left_out(check: type, asked: str) -> list[str]:
-    """Say how many of its programs a check takes in the mode `asked`, or in its partitions' own."""
+    """Say how many benchmarks a check takes in the mode `asked`, or in its partitions' own."""
     stem = _stem(check)
     suite = suite_of(stem)
     here = [part for part in partitions() if suite and _has(part, suite.key)]
-    lines = (suite.taken_in(mode_of(part, asked), stem) for part in here)
+    lines = (
+        suite.taken_in(mode_of(part, asked), stem, gpus=takes_gpus(part.extras)) for part in here
+    )
     return [line for line in lines if line]
 
 

@@ -185,7 +185,7 @@ class OsuBenchmark(PlacedCheck):
         return [*self.gpu] if self.row.point_to_point else []
 
     def percentiles(self):
-        """Return the percentiles that the program prints as well (7.4), of enough repetitions."""
+        """Return the percentiles that the program prints as well (7.4), of its own repetitions."""
         if self.simulated or self.repetitions() or self.version < (7, 4):
             return ()
         return self.row.percentiles

@@ -484,7 +484,7 @@ def test_dt_of_the_old_release_is_not_run(small, site):
 def test_what_a_mode_leaves_out_is_said_once(site, recorded):
     replay(site, recorded(f"npb/{CG}"), "cg.S.2")
     done = site.reframe("-c", "checks/npb.py", "-lC")
-    line = "npb.py: mode smoke: 8 of 11 programs; all: -S mode=acceptance"
+    line = "npb.py: mode smoke: 8 of 11 benchmarks; all: -S mode=acceptance"
     assert done.output.count(line) == 1
 
 

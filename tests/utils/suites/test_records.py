@@ -27,16 +27,20 @@ def test_a_mode_takes_what_a_smaller_one_takes():
 
 @pytest.mark.parametrize("suite", SUITES.values(), ids=lambda suite: suite.key)
 def test_each_check_file_has_something_for_a_smoke_test_and_tells_the_rest(suite):
-    for check, rows in suite.checks.items():
+    for check, benchmarks in suite.checks.items():
+        rows = {name: row for name, row in benchmarks.items() if row.family != "gpu"}
         of_all = {name for name, row in rows.items() if row.since_mode == "smoke"}
         of_night = {name for name, row in rows.items() if row.since_mode == "nightly"}
         of_two = {name for name in of_night if rows[name].runs_with(2)}
         assert of_all
-        told = f"{check}.py: mode smoke: {len(of_all | of_two)} of {len(rows)} programs"
+        told = f"{check}.py: mode smoke: {len(of_all | of_two)} of {len(rows)} benchmarks"
         told += f", {len(of_two)} with two processes only" if of_two else ""
         told += "; all: -S mode=acceptance"
         assert suite.taken_in("smoke", check) == (told if len(of_all) < len(rows) else "")
         assert not suite.taken_in("acceptance", check)
+        if with_gpus := len(benchmarks) - len(rows):
+            told = suite.taken_in("nightly", check, gpus=True)
+            assert f" of {len(rows) + with_gpus} benchmarks; " in told
 
 
 def test_no_mode_leaves_out_a_benchmark_that_is_not_known():

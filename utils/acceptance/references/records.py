@@ -136,7 +136,6 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "local_socket": re.compile(r"\d+(/\d+)?\Z"),
     "remote_socket": re.compile(r"\d+(/\d+)?\Z"),
     "grid": _TEXT,
-    "threads": _INTEGER,
     "environment": _TEXT,
 }
 

@@ -76,8 +76,8 @@ class OsuProgram(Benchmark):
     tails: bool = field(default=True, kw_only=True)
     #: What `-s` lets it synchronize by, the one that it takes by itself first.
     synchronizations: tuple[str, ...] = field(default=(), kw_only=True)
-    #: SimGrid (3.32) runs it, and gives the same times again: where processes compute as well,
-    #: or are threads, it does not, and it has no neighbourhoods.
+    #: SimGrid (3.32) runs it, and gives the same times again: not where processes compute, too, or
+    #: are threads, and it has neither neighbourhoods nor persistent collectives.
     simulated: bool = field(default=False, kw_only=True)
     #: Its name in the communication balance, if it is part of that.
     balance: str = field(default="", kw_only=True)

@@ -241,14 +241,17 @@ class Suite:
         """Tell whether its tables are sweeps over message sizes."""
         return any(benchmark.sized for benchmark in self.benchmarks.values())
 
-    def taken_in(self, mode: str, check: str) -> str:
-        """Say how many benchmarks of a check file (its stem) a mode takes; empty: all of them."""
-        rows = self.checks[check].values()
+    def taken_in(self, mode: str, check: str, *, gpus: bool = False) -> str:
+        """Say how many benchmarks of a check file (its stem) a mode takes; empty: all of them.
+
+        Those of GPUs count where there are `gpus`.
+        """
+        rows = [row for row in self.checks[check].values() if gpus or row.family != "gpu"]
         taken = sum(row.is_in(mode, 4) for row in rows)
         if taken == len(rows):
             return ""
         few = sum(row.is_in(mode) and row.runs_with(2) for row in rows if not row.is_in(mode, 4))
-        told = f"{taken + few} of {len(rows)} programs"
+        told = f"{taken + few} of {len(rows)} benchmarks"
         told += f", {few} with two processes only" if few else ""
         return f"{check}.py: mode {mode}: {told}; all: -S mode={MODES[-1]}"
 
