@@ -8,6 +8,7 @@ gate repeats these (`LEFT_OUT`).
 
 import functools
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from reframe.core.logging import getlogger
@@ -104,8 +105,10 @@ def cuts(checks):
         valid = {*check.valid_systems} if hasattr(check, "cut_on") else ()
         here = [part for part in partitions() if part.fullname in valid]
         for part in here:
-            if (cut := check.cut_on(part)) and _has(part, check.suite):
-                found.setdefault((_stem(type(check)), part.fullname), []).append((check.np, cut))
+            with suppress(ValueError):  # sizes that cannot be: each case says so
+                if (cut := check.cut_on(part)) and _has(part, check.suite):
+                    key = _stem(type(check)), part.fullname
+                    found.setdefault(key, []).append((check.np, cut))
     for (stem, place), each in found.items():
         _, cut = max(each, key=lambda one: one[0])
         more = f"; {len(each) - 1} more, each tells it" if len(each) > 1 else ""

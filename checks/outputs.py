@@ -74,6 +74,8 @@ def bound_tail(_):
 
     def last_lines(filename, num_lines=10):
         path = Path(filename)
+        if not path.exists():  # its case failed before its job
+            return ["(there is no such file)\n"]
         size, (text, _) = path.stat().st_size, read_bounded(path, 0, TAIL)
         lines = [clipped(printable(line), QUOTED) for line in text.splitlines()[1:]]
         cut = [f"(cut: of {size} B these are in the last {TAIL})"] if size > TAIL else []

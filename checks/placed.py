@@ -9,7 +9,7 @@ from acceptance.core import words
 from acceptance.core.findings import Finding, seen
 from acceptance.fabric import FabricFault, facts_or_none, link_report, plausibility
 from acceptance.machine import Layout, placement, process_counts
-from acceptance.suites.records import BUFFERS
+from acceptance.suites.records import BUFFERS, SIZE_OF_FLOAT
 
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
@@ -41,6 +41,11 @@ def counts(*benchmarks: str) -> list[int]:
     """Return the numbers of processes that any partition of this system is measured with."""
     published = (published_counts(part, name) for part in partitions() for name in benchmarks)
     return sorted(set(process_counts(largest_job())).union(*published))
+
+
+def part_of(memory: int, processes: int) -> int:
+    """Return the bytes of memory that one of so many processes has; 0 if unknown."""
+    return max(1, memory // processes) if memory else 0
 
 
 class PlacedCheck(JudgedCheck, Pinned):
@@ -134,7 +139,7 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def memory_on(self, part):
         """Return the bytes of memory of a node that one process of this case has; 0 if unknown."""
-        return memory_of(part) // self.layout_on(part).per_node
+        return part_of(memory_of(part), self.layout_on(part).per_node)
 
     def cut_on(self, part):
         """Say which message sizes do not fit into the memory of a partition; empty if all do."""
@@ -142,7 +147,8 @@ class PlacedCheck(JudgedCheck, Pinned):
         if not row.sized or not (sizes := self.asked_sizes()):
             return ""
         # No more processes share the memory of a node than it has cores.
-        least = row.room(memory_of(part) // (cores_of(part) or 1), self.most_buffers(part))
+        share = part_of(memory_of(part), cores_of(part) or 1)
+        least = row.room(share, self.most_buffers(part))
         if row.buffers_of(sizes[-1], self.np, self.copies) <= least:
             return ""
         room, memory = self.room_on(part), self.memory_on(part)
@@ -152,6 +158,7 @@ class PlacedCheck(JudgedCheck, Pinned):
     def refuse_too_large(self):
         """Run nothing of which not even the smallest message fits."""
         part, sizes = self.current_partition, self.asked_sizes() if self.row.sized else []
+        sizes = [size for size in sizes if size >= SIZE_OF_FLOAT or not self.row.reduction]
         least = self.row.buffers_of(min(sizes, default=0), self.np, self.copies)
         if least > self.room_on(part):
             raise SanityError(self.cut_on(part))

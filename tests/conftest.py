@@ -299,8 +299,8 @@ _LISTING = "tests.reference_coverage.in_reframe"
 #: What a bare machine has, too, and starts no other program; ReFrame is told apart when it starts.
 _EVERYWHERE = ("git", "gcc", "cc", "reframe", "sleep")
 #: What is looked for wherever a system of the project is not the one that is used: what those
-#: systems have, what would build a suite that nothing provides, and jobs that a killed run left.
-_ELSEWHERE = ("hpcc", "smpirun", "smpicc", "gfortran", "squeue")
+#: systems have, and what would build a suite that nothing provides.
+_ELSEWHERE = ("hpcc", "smpirun", "smpicc", "gfortran")
 
 
 def _note_start(event, arguments):

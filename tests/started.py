@@ -49,7 +49,10 @@ class Reframe:
 
     def __init__(self, argv, environment, folder, outputs, inherited=(), *, own_session=False):
         sys.audit("subprocess.Popen", argv[0], argv, folder, environment)
+        os.umask(umask := os.umask(0))
         order = {
+            "umask": umask,
+            "cores": [*os.sched_getaffinity(0)],
             "argv": argv,
             "environment": environment,
             "folder": str(folder),
@@ -196,6 +199,8 @@ if __name__ == "__main__":
     # A configuration that is written twice in a second with the same length would be taken from its
     # bytecode, which knows it by these two.
     sys.dont_write_bytecode = True
+    os.umask(order["umask"])
+    os.sched_setaffinity(0, order["cores"])
     os.chdir(order["folder"])
     os.environ.clear()
     os.environ.update(order["environment"])

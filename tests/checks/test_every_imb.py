@@ -80,7 +80,8 @@ def outcomes(launcher, programs, folder, variables):
             command = [*launcher, program, *arguments(family, group)]
             output, fault = launched(command, folder, variables)
             found |= dict.fromkeys(map(names(family).get, group), *fault or [output[-80:]])
-            found |= read(family, output)
+            if not fault:
+                found |= read(family, output)
     return found
 
 
@@ -91,9 +92,12 @@ def read(family, output):
         key = names(family).get(name)
         try:
             if key:
-                table = imb_output.parse(text).only_table(key, 2)
-                absent = {each.name for each in imb.BENCHMARKS[key].columns} - {*table.columns}
-                found[key] = f"no column {sorted(absent)}" if absent else "ran"
+                row, whole = imb.BENCHMARKS[key], imb_output.parse(text)
+                table = whole.only_table(key, 2)
+                whole.require_columns(table, [column.name for column in row.columns])
+                sizes = imb.message_sizes(key, 2, 2, 4) if row.sized else [None]
+                seen = [each.size for each in table.rows]
+                found[key] = "ran" if seen == sizes else f"the sizes {seen} instead of {sizes}"
         except ValueError as err:
             found[key] = str(err)
     return found

@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+import subprocess
 
 import pytest
 
@@ -165,6 +166,28 @@ def test_programs_that_want_to_be_told_more_are_no_case_without_and_say_so_once(
     assert "without, for example" not in run.output
     assert "%benchmark=io." in run.output
     assert "%benchmark=halo." in run.output
+    run = site.reframe(*listed, "-S", "ImbMpi1.grid=3.1")
+    assert run.output.count("no case of IMB-HALO: no job here fills the grid 3.1") == 1
+    assert "%benchmark=halo." not in run.output
+
+
+def test_a_folder_that_takes_nothing_ends_a_job_of_imb_io_before_it_measures(site, recorded):
+    row = imb.BENCHMARKS["io.S_Write_Indv"]
+    for program in ("IMB-MPI1", row.program):
+        site.replay(one_benchmark(recorded, "IO", row.name), program=program)
+    options = ("-c", "checks/imb.py", "-r", "-n", "=io.S_Write_Indv%np=2%placement=intra-node")
+    options += ("-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7")
+    gone = site.folder / "gone"
+    run = site.reframe(*options, "-S", f"ImbMpi1.folder={gone}")
+    assert run.status == 1
+    assert re.search(rf"exited with status 1: mktemp: .*{gone}/", run.output)
+    site.reframe(*options, "-S", f"ImbMpi1.folder={site.folder}")
+    script = max(site.var.rglob("rfm_job.sh"), key=lambda path: path.stat().st_mtime).read_text()
+    before = script.partition("files=")
+    steps = (before[1] + before[2]).partition('rm "$files/room"')[0]
+    for limit, status in (("unlimited", 0), ("1", 1)):
+        shell = f"trap '' XFSZ; ulimit -f {limit}; {steps}"
+        assert subprocess.run(["bash", "-c", shell], capture_output=True).returncode == status
 
 
 @pytest.mark.parametrize(
@@ -361,6 +384,9 @@ def test_a_malformed_sweep_is_refused_with_an_example(site, recorded):
     _, (status, verdict) = run_pingpong(site, recorded(PINGPONG), "-S", "ImbMpi1.msglog=22")
     assert status == 1
     assert "it must be low:high, for example 0:22" in verdict["problems"][0]["text"]
+    told = SUITES["imb"].taken_in("nightly", "imb")
+    assert f"ReFrame: {told}" in verdict["notes"], "what is left out is told all the same"
+    assert "its patch of" not in str(verdict["notes"])
 
 
 @needs_wheels
@@ -458,17 +484,26 @@ def test_sizes_that_do_not_fit_into_the_memory_are_cut_and_told_and_vanish_with_
     assert "(with 4 related metrics)" in gone["text"]
 
 
-def test_a_case_of_which_no_size_fits_fails_with_its_number_and_runs_nothing(site, recorded):
+@pytest.mark.parametrize(
+    ("memory", "sizes", "told"),
+    [
+        (2 * 2**20, "21:22", "2 MiB wants 4 MiB a process of 768 KiB"),
+        (1, "0:22", "1 B wants 2 B a process of 0.75 B"),
+    ],
+)
+def test_a_case_of_which_no_size_fits_fails_with_its_number_and_runs_nothing(
+    site, recorded, memory, sizes, told
+):
     program = site.replay(recorded(PINGPONG))
     program.write_text(f"#!/bin/sh\ntouch {site.folder}/ran\n")
-    has_memory(site, 2 * 2**20)
-    done, (status, verdict) = run_pingpong(site, None, "-S", "ImbMpi1.msglog=21:22")
+    has_memory(site, memory)
+    done, (status, verdict) = run_pingpong(site, None, "-S", f"ImbMpi1.msglog={sizes}")
     assert (done.status, status) == (1, 1)
     assert not (site.folder / "ran").exists()
     assert (
-        "PingPong on 2 ranks: no message fits, since 2 MiB wants 4 MiB a process of 768 KiB "
-        "(75 % of its part of the node)"
+        f"PingPong on 2 ranks: no message fits, since {told} (75 % of its part of the node)"
     ) in only_problem(verdict, "case-failed")
+    assert "its patch of" not in done.output, "there is no output to show the end of"
 
 
 def listed(site, *options):

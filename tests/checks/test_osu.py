@@ -547,3 +547,11 @@ def test_nodes_of_one_core_have_no_loopback_and_no_warning(site, recorded):
     done = site.reframe("-c", "checks/osu.py", "-l")
     assert "OsuBenchmark %benchmark=latency" in done.output
     assert "OsuLoopback" not in done.output + done.errors
+
+
+def test_where_no_two_processes_stand_there_is_no_case_and_reframe_drops_no_check(site, recorded):
+    replay(site, recorded(LATENCY))
+    configure(site, ('"cores": 2', '"cores": 1'), ('"nodes": 2', '"nodes": 1'))
+    done = site.reframe("-c", "checks/osu.py", "-l")
+    assert "Found 0 check(s)" in done.output
+    assert "the following parameters are undefined" not in done.output + done.errors

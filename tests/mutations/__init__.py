@@ -5,7 +5,6 @@ values of the whole output: refused by the parser, the same values, another valu
 (any exception but the parser's own). `python -m tests.mutations --help` prints tables of it.
 """
 
-import contextlib
 import random
 import traceback
 from collections.abc import Iterator, Sequence
@@ -58,11 +57,6 @@ class Record:
     def __post_init__(self):
         self.values = self.read(self.text)
 
-    @property
-    def file(self) -> str:
-        """Return the name of the file that it is in."""
-        return self.path.name if self.path.suffix else self.path.parent.name
-
 
 def files(suite: str, folders: Sequence[Path] = ()) -> list[Path]:
     """Return the recorded outputs of a suite."""
@@ -73,14 +67,21 @@ def files(suite: str, folders: Sequence[Path] = ()) -> list[Path]:
 
 def records(suite: str, folders: Sequence[Path] = ()) -> list[Record]:
     """Return the recorded outputs of a suite that are read without a fault."""
-    found = []
+    return read_all(suite, folders)[0]
+
+
+def read_all(suite: str, folders: Sequence[Path] = ()) -> tuple[list[Record], list[str]]:
+    """Return the recorded outputs of a suite that are read, and the names of those refused."""
+    found, refused = [], []
     for path in files(suite, folders):
         whole = path.read_bytes().decode("latin-1")
         for name, text in runs(suite, whole):
-            with contextlib.suppress(ParseError):
-                asked = (name,) if suite == "osu" else ()
+            asked = (name,) if suite == "osu" else ()
+            try:
                 found.append(Record(path / name, text, SUITES[suite](text, *asked)))
-    return found
+            except ParseError:
+                refused.append(f"{path.name}/{name}".rstrip("/"))
+    return found, refused
 
 
 def trials(suite: str, count: int, seed: int, folders: Sequence[Path] = ()) -> Iterator[Trial]:

@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from tests.mutations import KINDS, OUTCOMES, SUITES, TRACEBACK, files, records, trials
+from tests.mutations import KINDS, OUTCOMES, SUITES, TRACEBACK, read_all, trials
 
 
 def table(counts: dict[str, Counter]) -> str:
@@ -29,9 +29,8 @@ def main() -> int:
     counts: dict[str, Counter] = {}
     for suite in options.suite or SUITES:
         counts[suite] = Counter()
-        used, there = (each(suite, options.folders) for each in (records, files))
-        unused = sorted({path.name for path in there} - {record.file for record in used})
-        print(f"{suite}: {len(used)} outputs; refused as they are: {', '.join(unused) or 'none'}")
+        used, refused = read_all(suite, options.folders)
+        print(f"{suite}: {len(used)} outputs; refused as they are: {', '.join(refused) or 'none'}")
         for trial in trials(suite, options.count, options.seed, options.folders):
             counts[suite].update([(trial.kind, trial.outcome), ("all", trial.outcome)])
             if trial.outcome == options.show:

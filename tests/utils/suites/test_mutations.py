@@ -6,7 +6,17 @@ import re
 import pytest
 
 from acceptance.core import words
-from tests.mutations import KINDS, OTHER, REFUSED, SUITES, TRACEBACK, outcome, records, trials
+from tests.mutations import (
+    KINDS,
+    OTHER,
+    REFUSED,
+    SUITES,
+    TRACEBACK,
+    outcome,
+    read_all,
+    records,
+    trials,
+)
 
 #: Of each suite: so many of each kind.
 COUNT = 15 * len(KINDS)
@@ -18,6 +28,26 @@ def test_no_fault_ends_in_a_traceback(suite):
     assert {trial.kind for trial in ended} == {*KINDS}
     assert [trial.note for trial in ended if trial.outcome == TRACEBACK] == []
     assert any(trial.outcome == REFUSED for trial in ended)
+
+
+@pytest.mark.parametrize(
+    ("suite", "refused"),
+    [
+        (
+            "imb",
+            {
+                "IMB-MPI1_Alltoall_np4.openmpi.txt/Alltoall",
+                "IMB-MPI1_Alltoall_np4.openmpi.txt/Bcast",
+                "IMB-MPI1_Alltoall_np4.openmpi.txt/Barrier",
+                "IMB-MT_PingPongMT.openmpi.txt",
+            },
+        ),
+        ("osu", {"osu_allreduce_c_fail.openmpi.txt"}),
+        ("patterns", set()),
+    ],
+)
+def test_only_outputs_that_say_of_a_fault_or_of_two_runs_are_refused(suite, refused):
+    assert {*read_all(suite)[1]} == refused
 
 
 def test_the_same_seed_makes_the_same_faults():
@@ -55,7 +85,7 @@ def largest_error(suite, trial, whole, name):
         return math.inf  # of two times and what they hide each leaves the others room
     if trial.path.name == "simple_halo":
         return 2e-5  # six digits
-    if trial.path.name in ("UniBandMT", "BiBandMT"):
+    if trial.path.name in ("UniBandMT", "BiBandMT") or "(threads: 2)" in trial.whole:
         return 4  # times of two processes, or four threads, of which the average is printed
     if stem == "time" and suite == "imb":
         # The largest time of P processes: their smallest and their average are printed, too.
