@@ -1,18 +1,12 @@
 """ReFrame as a child: told to stop, given time, killed at last; and what it holds."""
 
 import os
-import shlex
 import signal
-import sys
 
 import pytest
 
 from acceptance.rfm import process as children
-from acceptance.rfm import run_log
 from acceptance.rfm.process import Interrupted, ReframeProcess
-from acceptance.rfm.run_log import LoggedRun
-from acceptance.verdict.conclude import Repetition, repeat
-from tests.places import workspace
 
 #: Is ready, and when it is told to stop takes its time for a last thing.
 STORES = (
@@ -83,34 +77,6 @@ def test_a_signal_that_comes_before_its_child_is_passed_on(run, tmp_path):
     with child.heeding():
         os.kill(os.getpid(), signal.SIGTERM)
         assert run(child, "sleep 9") == -signal.SIGTERM
-
-
-def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
-    tmp_path, monkeypatch, capfd
-):
-    program = tmp_path / "bin/reframe"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\nreadlink /proc/$$/fd/*\necho in $(pwd)\necho $*\n")
-    program.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin/python"))
-    words = ["reframe", "-c", "checks", "-r", "--session-extras", "run=night"]
-    fields = {"command": repr(shlex.join(words)), "working directory": repr(str(tmp_path))}
-    monkeypatch.setattr(
-        run_log,
-        "runs",
-        lambda logs: [LoggedRun("t", 1, fields, ran=(1, 1), stored="uuid")],
-    )
-    with (tmp_path / "lock").open("w") as lock:
-        notes = repeat(
-            workspace(tmp_path),
-            {"uuid": ["A %b=1"], "lost": ["B"]},
-            "uuid",
-            Repetition(2, sys.stderr, [lock.fileno()]),
-        )
-    assert notes == ["not measured again, since the log has no command of session lost: B"]
-    said = capfd.readouterr().err
-    assert all(f"--timestamp=uuid.again{number}\n" in said for number in (1, 2))
-    assert said.count(f"{tmp_path}/lock\n") == said.count(f"in {tmp_path}\n") == 2
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,13 @@
 """`verdict/conclude.py` and `verdict/outputs.py`: the gate with history, guidelines and alerts."""
 
-import fcntl
 import json
 import re
-import shlex
 import sqlite3
-import subprocess
 import xml.etree.ElementTree as xml
 
 import pytest
 
-from acceptance.regressions import judge
-from acceptance.verdict.conclude import command, suspects
 from tests import made
-from tests import stored as results
-from tests.campaigns import Held
-from tests.conftest import DATA, Site
-from tests.places import REFERENCE
-from tests.stored import opened
 
 DROP = 30
 CASES, SIZES = 12, (8, 1024, 65536, 4194304)
@@ -135,8 +125,8 @@ def test_a_number_that_no_float_holds_is_no_measurement(site, tmp_path):
     "options",
     [
         ("--run", "7", "--db", "x.db"),
-        ("--confirm", "2", "--db", "x.db"),
-        ("--confirm", "2", "--session", "7"),
+        ("--again", "2", "--db", "x.db"),
+        ("--again", "2", "--session", "7"),
     ],
 )
 def test_options_that_do_not_go_together_are_not_ignored(site, options):
@@ -285,147 +275,3 @@ def test_a_partition_may_have_its_guidelines_fail(site, recorded):
     assert {problem["kind"] for problem in verdict["problems"]} == {"guideline"}
     assert verdict["guidelines"]["violated"] == len(verdict["problems"])
     assert {problem["severity"] for problem in verdict["problems"]} == {"major"}
-
-
-LATENCY = ("-S", "validate=no", "-n", "OsuBenchmark%benchmark=latency%.*intra-node")
-
-
-@pytest.fixture(scope="module")
-def nights_before(tmp_path_factory):
-    """A site with twenty nights as ever, whose program is now five times as slow."""
-    site = Site(tmp_path_factory.mktemp("nights"))
-    text = (DATA / "osu/osu_latency.openmpi.txt").read_text()
-    script = site.replay(text, "osu_latency", "osu")
-    script.write_text(
-        f'#!/bin/sh\ncd {site.folder}; echo "$*" >> runs.txt\n'
-        # It holds from the second run on until `go` is there.
-        'while [ -e hold ] && [ ! -e go ] && [ "$(wc -l < runs.txt)" -gt 1 ]; do sleep 0.05; done\n'
-        "awk -v f=$(cat factor) "
-        "'/^[0-9]/ { printf \"%-8s%20.2f\\n\", $1, $2 * f + 10; next } 1' output.txt\n"
-    )
-    system = site.folder / "site.py"
-    system.write_text(system.read_text().replace('"nodes": 2', '"nodes": 1'))
-    (site.folder / "factor").write_text("1")
-    assert site.reframe("-c", "checks/osu.py", "-r", *LATENCY).status == 0
-    with sqlite3.connect(site.database) as connection:
-        (blob,) = connection.execute("SELECT json_blob FROM sessions").fetchone()
-        connection.execute("DELETE FROM sessions")
-        for night in range(20):
-            earlier(connection, json.loads(blob), night, 20 - night)
-    (site.folder / "factor").write_text("5")
-    (site.folder / "runs.txt").unlink()
-    return site
-
-
-@pytest.fixture
-def suspicious(site, nights_before):
-    site.take_over(nights_before)
-    return site
-
-
-def earlier(connection, report, night, days):
-    """Store a session as if it had been so many days ago, with a little noise."""
-    info, ago = report["session_info"], days * 86400
-    info["uuid"] = f"{night:08x}-0000-4000-8000-000000000000"
-    for key in ("time_start_unix", "time_end_unix"):
-        info[key] -= ago
-    for case in report["runs"][0]["testcases"]:
-        case["job_completion_time_unix"] -= ago
-        for values in case["perfvalues"].values():
-            values[0] *= 1 + night % 3 / 500
-    times = info["time_start_unix"], info["time_end_unix"]
-    connection.execute(
-        "INSERT INTO sessions VALUES(?, ?, ?, ?, ?)",
-        (info["uuid"], *times, json.dumps(report), None),
-    )
-
-
-def ran(site):
-    path = site.folder / "runs.txt"
-    return path.read_text().splitlines() if path.exists() else []
-
-
-def test_what_looks_worse_is_measured_again_in_the_same_night(suspicious):
-    tonight = ("-c", "checks/osu.py", "-r", *LATENCY, "--session-extras", "run=tonight")
-    assert suspicious.reframe(*tonight).status == 0
-    unsure = suspicious.gate("--run", "tonight")
-    assert (unsure[0], unsure[1]["alerts"]) == (0, [])
-    status, verdict = suspicious.gate("--run", "tonight", "--confirm", "6")
-    assert status == 1
-    (alert,) = verdict["alerts"]
-    assert " % worse since " in alert["finding"]["text"]
-    assert any("measured again, 6 times in all: Osu" in note for note in verdict["notes"])
-    assert len(ran(suspicious)) == 7
-    assert len(set(ran(suspicious))) == 1  # the same arguments
-    # The last repetition is part of that run, and no run of its own.
-    status, again = suspicious.gate()
-    assert (status, again["session"]) == (1, verdict["session"])
-    assert [each["id"] for each in again["alerts"]] == [alert["id"]]
-    # The raw output of each repetition is kept.
-    assert len(list(suspicious.var.glob("output/*.again*/**/rfm_job.out"))) == 6
-
-
-def test_the_night_measures_again_too(suspicious):
-    done = suspicious.acceptance("nightly", "--no-alerts", "--confirm", "6", "--", *LATENCY)
-    assert done.status == 1, done.output
-    assert "measured again, 6 times in all: OsuBenchmark %benchmark=latency" in done.output
-    assert "worse since" in done.output
-    assert len(ran(suspicious)) == 7
-
-
-def test_a_night_killed_while_it_measures_again_is_locked_until_reframe_has_stored_it(suspicious):
-    (suspicious.folder / "hold").touch()
-    words = ("acceptance", "nightly", "--no-alerts", "--confirm", "2", "--", *LATENCY)
-    process = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=suspicious.variables()
-    )
-    try:
-        Held.wait_for(lambda: len(ran(suspicious)) == 2 or process.poll() is not None)
-    finally:
-        process.kill()
-        process.wait()
-    # The ReFrame that measures again is told when its parent dies, and ends.
-    with (suspicious.var / "campaigns/lock").open() as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-    last = results.session(suspicious.database)
-    assert last.label.endswith(".again1")
-    assert last.aborted == 1
-
-
-def test_measuring_again_requires_a_number(site):
-    done = site.acceptance("gate", "--confirm", "0")
-    assert done.status == 2
-    assert "'0' is no whole number above 0" in done.errors
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (
-            "reframe -c checks -r -n Ping --session-extras run=7 --mode=nightly",
-            "-c checks -r --mode=nightly -n ^A%b=1$ --session-extras run=x --timestamp=x",
-        ),
-        (
-            "reframe --name=Ping -r --timestamp=7 --session-extras=run=7 -S 'A.b=1 2'",
-            "-r -S 'A.b=1 2' -n ^A%b=1$ --session-extras run=x --timestamp=x",
-        ),
-    ],
-)
-def test_a_repetition_has_the_options_of_the_run_and_the_cases_in_question(words, expected):
-    assert command(shlex.split(words), ["A %b=1"], "x") == shlex.split(expected)
-
-
-def test_a_suspicion_of_another_night_is_not_measured_again(tmp_path):
-    database = made.Database(tmp_path / "results.db")
-    for night in range(20):
-        database.add([made.one_night(night, 0)])
-    worse = made.one_night(20, 0, lambda *_: 3.0)
-    uuid = database.add([worse])
-    database.add([made.one_night(21, 1)])
-    judgement = judge.for_gate(opened(tmp_path / "results.db"), REFERENCE)
-    assert {one.case.key.check for one in judgement.suspected} == {worse.name}
-    assert suspects(judgement.suspected, judgement.newest) == {}
-    database.connection.execute("DELETE FROM sessions WHERE rowid = 22")
-    database.connection.commit()
-    judgement = judge.for_gate(opened(tmp_path / "results.db"), REFERENCE)
-    assert suspects(judgement.suspected, judgement.newest) == {uuid: [worse.name]}

@@ -61,7 +61,7 @@ def current(
         return given
     given = _asked(workspace, key, now)
     if again:
-        raise Fault(f"--confirm is for a run by hand; {key} ended last")
+        raise Fault(f"--again is for a run by hand; {key} ended last")
     if send:
         if run_id:
             raise Fault("--send is for the campaign that ended last: without --run")

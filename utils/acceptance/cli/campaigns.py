@@ -27,9 +27,9 @@ from acceptance.campaigns import (
 from acceptance.campaigns import state as campaign
 from acceptance.cli import report
 from acceptance.cli.shared import (
+    AGAIN,
     BUSY,
     CONFIG_FILE,
-    CONFIRM,
     SIGNALLED,
     SYSTEM,
     Commands,
@@ -37,6 +37,7 @@ from acceptance.cli.shared import (
     add_verbs,
     option,
     painter,
+    rounds,
     warn,
 )
 from acceptance.core.errors import Fault
@@ -71,7 +72,7 @@ def add(commands: Commands) -> None:
     option(_add_common(command), "--resume", "go on with a night, or do nothing")
     option(command, "--mode MODE", "another mode than nightly", default="nightly")
     option(command, "--no-alerts", "send no alerts")
-    option(command, *CONFIRM, default=0)
+    option(command, *AGAIN, default=0, type=rounds)
 
     command = add_command(
         commands,
@@ -86,7 +87,7 @@ def add(commands: Commands) -> None:
     for who in _PEOPLE:
         option(command, f"--{who} NAME", "for the protocol")
     option(command, "--output FOLDER", "of the protocol")
-    command.set_defaults(mode="acceptance", confirm=0, no_alerts=True)
+    command.set_defaults(mode="acceptance", again=0, no_alerts=True)
 
     verify = add_command(
         verbs, "verify", _verify, failed="changed, or its conclusions do not follow"
@@ -211,7 +212,7 @@ def _campaign(new: State, options: argparse.Namespace) -> int:
                 conclusion.run_of(state, workspace),
                 config_files=options.config_files,
                 send=not options.no_alerts,
-                again=Repetition(options.confirm, sys.stderr, [held]) if options.confirm else None,
+                again=Repetition(options.again, sys.stderr, [held]) if options.again else None,
             )
         except Interrupted as err:
             runner.say(f"=== {state.id}: {err}; the same command goes on with it")

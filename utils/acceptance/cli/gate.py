@@ -6,7 +6,16 @@ from datetime import datetime, timezone
 
 from acceptance import ledger
 from acceptance.campaigns import conclusion
-from acceptance.cli.shared import CONFIRM, DATABASE, Commands, add_command, emit, option, painter
+from acceptance.cli.shared import (
+    AGAIN,
+    DATABASE,
+    Commands,
+    add_command,
+    emit,
+    option,
+    painter,
+    rounds,
+)
 from acceptance.core.errors import Fault
 from acceptance.verdict import Repetition, conclude, junit, verdict_text
 
@@ -19,7 +28,7 @@ def add(commands: Commands) -> None:
     option(command, "--session ID", "the UUID of a stored session, or its beginning")
     option(command, "--db FILE", f"{DATABASE[1]}: its last session, and the history of all")
     option(command, "--send", "send alerts that are new, or ended")
-    option(command, *CONFIRM, default=0)
+    option(command, *AGAIN, default=0, type=rounds)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     """
     session, now = options.session, datetime.now(timezone.utc)
     elsewhere = "--db" if options.db else "--session" if session else ""
-    for name, value in (("--run", options.run_id), ("--confirm", options.confirm)):
+    for name, value in (("--run", options.run_id), ("--again", options.again)):
         if elsewhere and value:
             raise Fault(f"{name} is of this clone's runs, not for {elsewhere}")
     if not elsewhere:
@@ -41,7 +50,7 @@ def run(options: argparse.Namespace) -> int:
             options.config_files,
             now,
             send=options.send,
-            again=Repetition(options.confirm, sys.stderr) if options.confirm else None,
+            again=Repetition(options.again, sys.stderr) if options.again else None,
             keep=True,
         )
     else:

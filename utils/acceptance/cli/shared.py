@@ -126,6 +126,11 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def rounds(text: str) -> int:
+    """Read how often to measure again, which may be never."""
+    return 0 if text == "0" else positive(text)
+
+
 def names(text: str) -> str:
     """Read a list with commas, of which no member is empty: `$FIRST,$SECOND` of unset variables."""
     if not all(name.strip() for name in text.split(",")):
@@ -146,7 +151,7 @@ FORMS = ("text", "csv", "json")
 #: Options of several subcommands.
 DATABASE = ("--db FILE", "another results database of ReFrame")
 SYSTEM = ("--system SYSTEM", "another system than that of this host")
-CONFIRM = ("--confirm N", "before the verdict measure again, N times, what looks worse than it was")
+AGAIN = ("--again N", "before the verdict measure again what is undecided, in N rounds at most")
 
 
 def add_sources(command: argparse.ArgumentParser) -> None:

@@ -9,9 +9,9 @@ from acceptance.verdict.cases import (
     of_case,
     result_of,
 )
-from acceptance.verdict.conclude import Repetition, conclude, find_run
+from acceptance.verdict.conclude import conclude
 from acceptance.verdict.coverage import LINK_SUITE, judge_nodes, why_no_case
-from acceptance.verdict.evidence import Evidence, Run
+from acceptance.verdict.evidence import Evidence, Run, find_run
 from acceptance.verdict.model import ACCEPT, CaseResult, Status, SuiteUse, Verdict
 from acceptance.verdict.nodes import (
     Nodes,
@@ -22,4 +22,5 @@ from acceptance.verdict.nodes import (
     written_nodes,
 )
 from acceptance.verdict.outputs import WORDS, junit, prometheus, verdict_text
+from acceptance.verdict.remeasured import Repetition
 from acceptance.verdict.rules import of_claims

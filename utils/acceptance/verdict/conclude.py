@@ -3,136 +3,27 @@
 Each run is judged by itself first (`verdict/session.py`): was all that was selected measured, and
 did it pass? What its sessions show together, beside earlier ones and the site, is found by the
 rules, each of which adds to the verdict what it finds in the same evidence (`verdict/rules.py`).
-
-A series whose newest sample arouses a suspicion (`constants.SUSPICIOUS`) is measured again in the
-same night, with the command that measured it, narrowed down to its case. The repetitions are
-sessions like all others, and samples like all others: none is preferred, and none left out.
 """
 
 import contextlib
-import itertools
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TextIO
-
-from msgspec import structs
 
 from acceptance import ledger
 from acceptance.core import state_files
 from acceptance.core.paths import Workspace
-from acceptance.ledger import ResultsFault, Session, repeated
-from acceptance.regressions.history import Series
-from acceptance.rfm import (
-    LoggedRun,
-    ReframeProcess,
-    SiteFault,
-    configuration,
-    last_run,
-    reframe_environment,
-    reframe_program,
-    run_log,
-)
+from acceptance.ledger import ResultsFault, Session
+from acceptance.rfm import SiteFault, configuration
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import coverage, stored
 from acceptance.verdict.cases import judge_cases
-from acceptance.verdict.evidence import Evidence, Run
+from acceptance.verdict.evidence import Evidence, Run, find_run
 from acceptance.verdict.model import Status, Verdict
 from acceptance.verdict.nodes import Nodes, stated_nodes
-from acceptance.verdict.rules import RULES, judged_history
+from acceptance.verdict.remeasured import Repetition, measure_again
+from acceptance.verdict.rules import JUDGES, RULES
 from acceptance.verdict.session import judge_run, judge_stored
-
-#: Seconds before the newest session in which the other ones of the same night end.
-NIGHT = 12 * 3600.0
-
-#: Options that a repetition has of its own, with a value.
-_OWN = ("-n", "--name", "--session-extras", "--timestamp")
-
-
-@dataclass(frozen=True)
-class Repetition:
-    """How often to measure again, and where the output goes, ReFrame's included.
-
-    ReFrame inherits `inherited_fds`, the descriptor of a lock for instance.
-    """
-
-    times: int
-    output: TextIO
-    inherited_fds: Sequence[int] = ()
-
-
-def suspects(series: Iterable[Series], newest: float) -> dict[str, list[str]]:
-    """Return the cases of the night that ended at `newest` (s since the epoch).
-
-    As UUID of their session -> their names, given the series that are suspected.
-    """
-    by_session: dict[str, list[str]] = {}
-    for suspected in series:
-        session = suspected.samples[-1].session
-        names = by_session.setdefault(session.uuid, [])
-        name = suspected.case.key.check
-        if newest - session.end <= NIGHT and name not in names:
-            names.append(name)
-    return {uuid: names for uuid, names in by_session.items() if names}
-
-
-def repetitions(logs: Path, session: str) -> list[LoggedRun]:
-    """Return the runs that measured again what a session had measured, the first first."""
-    later = itertools.takewhile(lambda run: run.stored != session, run_log.runs(logs))
-    return [run for run in later if repeated(run.label) == session][::-1]
-
-
-def command(arguments: Sequence[str], names: Iterable[str], label: str) -> list[str]:
-    """Return ReFrame's options for these cases of a run only, under another label.
-
-    `arguments` are those of the log, the program first. ReFrame matches names without spaces.
-    """
-    kept: list[str] = []
-    skip = False
-    for word in arguments[1:]:
-        if skip:
-            skip = False
-        elif word in _OWN:
-            skip = True
-        elif not word.startswith(tuple(f"{name}=" for name in _OWN if name.startswith("--"))):
-            kept.append(word)
-    patterns = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
-    narrowed = [word for pattern in patterns for word in ("-n", pattern)]
-    # Its outputs have a folder of their own, and take nobody's place.
-    return [*kept, *narrowed, "--session-extras", f"run={label}", f"--timestamp={label}"]
-
-
-def repeat(
-    workspace: Workspace, suspected: dict[str, list[str]], label: str, how: Repetition
-) -> list[str]:
-    """Run the suspected cases of each session again; return what could not be.
-
-    Raises Interrupted when this process is told to stop.
-    """
-    child = ReframeProcess(how.inherited_fds)
-    runs = {run.stored: run for run in run_log.runs(workspace.logs) if run.stored in suspected}
-    again = [(uuid, turn) for uuid in suspected if uuid in runs for turn in range(how.times)]
-    with child.heeding():
-        for number, (uuid, turn) in enumerate(again, 1):
-            run, names = runs[uuid], suspected[uuid]
-            told = f"acceptance: again ({turn + 1} of {how.times}): {', '.join(names)}\n"
-            how.output.write(told)
-            how.output.flush()
-            child.check()
-            child.run(
-                [reframe_program(), *command(run.arguments, names, f"{label}.again{number}")],
-                cwd=run.fields.get("working directory", "").strip("'") or workspace.start,
-                env=reframe_environment(workspace),
-                output=how.output,
-            )
-            child.check()
-    return [
-        f"not measured again, since the log has no command of session {uuid}: {', '.join(names)}"
-        for uuid, names in suspected.items()
-        if uuid not in runs
-    ]
 
 
 def conclude(
@@ -151,8 +42,8 @@ def conclude(
 
     With a `session`, or with a `database` that is not that of the last run, only what the database
     has is judged: the log of that session may be on another machine. Judged is the history of the
-    systems of the run; of a database without a session that of all its systems. What is suspected
-    to be worse is measured `again` before it is judged.
+    systems of the run; of a database without a session that of all its systems. What is undecided
+    is measured `again` before it is judged.
 
     What is acknowledged does not count. With `send` new alerts are sent and noted as sent; of an
     acceptance, which has a protocol, only incidents of the history. Without `send` nothing is
@@ -182,9 +73,8 @@ def conclude(
                 whole=database is not None and session is None,
             )  # fmt: skip
             if newest and database is None and session is None:
-                if again:
-                    _measure_again(verdict, evidence, again)
-                evidence.newest = _judge_repetitions(verdict, evidence)
+                with _readable(verdict, workspace):
+                    measure_again(verdict, evidence, JUDGES, again)
             for rule in RULES:
                 with _readable(verdict, workspace):
                     rule(verdict, evidence)
@@ -210,14 +100,6 @@ def _readable(verdict: Verdict, workspace: Workspace) -> Iterator[None]:
         verdict.cannot_judge("unreadable-database", str(err), place)
 
 
-def find_run(workspace: Workspace, label: str | None = None) -> Run:
-    """Return the run that ended last, or the one labelled `--session-extras run=<label>`."""
-    if label is None:
-        return Run([last_run.find(workspace, lambda each: not repeated(each))])
-    last = last_run.find(workspace, lambda each: each == label)
-    return Run([replace(last, label=label)])
-
-
 def _has_it(database: Path, run: Run, workspace: Workspace) -> bool:
     """Tell whether a database is that of the last run."""
     last = run.runs[0]
@@ -240,38 +122,6 @@ def _site(
     except SiteFault as err:
         verdict.fail("guidelines", str(err))
     return site, Nodes()
-
-
-def _measure_again(verdict: Verdict, evidence: Evidence, how: Repetition) -> None:
-    """Measure again what is suspected."""
-    try:
-        judgement = judged_history(verdict, evidence)
-    except ResultsFault:  # reported when the history is judged
-        return
-    suspected = suspects(judgement.suspected, judgement.newest)
-    if suspected:
-        verdict.notes += repeat(evidence.workspace, suspected, evidence.newest, how)
-
-
-def _judge_repetitions(verdict: Verdict, evidence: Evidence) -> str:
-    """Judge what was measured again of a session, if anything was; return the last session."""
-    workspace, newest, past = evidence.workspace, evidence.newest, evidence.past
-    runs = repetitions(workspace.logs, newest)
-    cases: set[str] = set()
-    for run in runs:
-        again = Verdict()
-        judge_run(again, workspace, *find_run(workspace, run.label).runs)
-        newest = again.session or newest
-        cases.update(case.name for case in again.cases)
-        verdict.cases += again.cases
-        for problem in again.problems:
-            verdict.add(structs.replace(problem, text=f"when measured again: {problem.text}"))
-    if runs:
-        evidence.past = ledger.of(workspace, past.results)
-        verdict.notes.append(
-            f"measured again, {len(runs)} times in all: {', '.join(sorted(cases))}"
-        )
-    return newest
 
 
 def judge_whole(verdict: Verdict, run: Run) -> None:

@@ -1,11 +1,13 @@
 """What is judged as one, and what it is judged by: all of it read once, and handed to each rule."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace
-from acceptance.ledger import Case, Ledger, Session
+from acceptance.core.words import is_simulated
+from acceptance.ledger import Case, Ledger, Session, repeated
+from acceptance.rfm import last_run
 from acceptance.rfm.configuration import Site
 from acceptance.rfm.last_run import LastRun
 from acceptance.verdict.nodes import Nodes
@@ -33,24 +35,44 @@ class Run:
     notes: Sequence[str] = ()
 
 
+def find_run(workspace: Workspace, label: str | None = None) -> Run:
+    """Return the run that ended last, or the one labelled `--session-extras run=<label>`."""
+    if label is None:
+        return Run([last_run.find(workspace, lambda each: not repeated(each))])
+    last = last_run.find(workspace, lambda each: each == label)
+    return Run([replace(last, label=label)])
+
+
 @dataclass
 class Evidence:
     """The sessions that are judged, in order, and what judges them.
 
-    `newest` is the session up to which the history counts, empty without one. `site` is None where
-    the configuration cannot be read. `foreign`: the database is none of this clone's. `whole`: no
-    session of it is asked for.
+    `last` is the last session of the run, empty without one, and `again` are those that measured
+    cases of it again. `site` is None where the configuration cannot be read. `foreign`: the
+    database is none of this clone's. `whole`: no session of it is asked for.
     """
 
     workspace: Workspace
     past: Ledger
     sessions: Sequence[Session]
-    newest: str
+    last: str
     site: Site | None
     nodes: Nodes
     system: str
     foreign: bool = False
     whole: bool = False
+    again: list[Session] = field(default_factory=list)
+
+    @property
+    def newest(self) -> str:
+        """Return the session up to which the history counts, empty without one."""
+        return self.again[-1].uuid if self.again else self.last
+
+    @property
+    def simulated(self) -> bool:
+        """Tell whether the system that is judged is a simulated one."""
+        simulated = (case.simulated for case in self.cases if not case.fixture)
+        return is_simulated(self.system) or any(simulated)
 
     @property
     def cases(self) -> list[Case]:

@@ -27,6 +27,7 @@ from acceptance.verdict import coverage
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import ACCEPT, Verdict
+from acceptance.verdict.remeasured import Cases, Undecided, suspects
 
 #: System and partition of a counter, its node, device and name.
 _Key = tuple[str, str, str, str, str]
@@ -193,15 +194,21 @@ def _row(case: Case, metric: Metric, library: Library) -> Reference | None:
     return library.look_up(*place, stem, parameters, metric.unit, ("baseline",))
 
 
-def judged_history(verdict: Verdict, evidence: Evidence) -> regressions.Judgement:
+def judged_history(evidence: Evidence) -> regressions.Judgement:
     """Judge the history up to the newest session; raises ResultsFault."""
     return regressions.for_gate(
         evidence.past,
         evidence.workspace.reference,
         evidence.newest,
-        simulated=verdict.simulated,
+        simulated=evidence.simulated,
         kept=evidence.workspace.detection_of(evidence.past.results),
     )
+
+
+def suspected(evidence: Evidence) -> Cases:
+    """Return the cases of the night with a metric whose history is suspicious."""
+    judgement = judged_history(evidence)
+    return suspects(judgement.suspected, judgement.newest)
 
 
 #: What names a claim in an id, beside its place.
@@ -260,7 +267,7 @@ def compare_with_history(verdict: Verdict, evidence: Evidence) -> None:
     if not evidence.newest:
         return
     systems = {*evidence.systems}
-    judgement = judged_history(verdict, evidence)
+    judgement = judged_history(evidence)
     verdict.notes += [f"history: {note}" for note in judgement.notes]
     for fault in judgement.faults:
         verdict.fail("unreadable-session", str(fault), fault.uuid)
@@ -325,3 +332,5 @@ RULES: tuple[Rule, ...] = (
     coverage.note_links,
     compare_with_history,
 )
+#: Those who say what is to be measured again.
+JUDGES: tuple[Undecided, ...] = (suspected,)
