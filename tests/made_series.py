@@ -160,7 +160,7 @@ def healthy(values):
 
     `values` are (nights, series).
     """
-    made = Made(values.shape[1], 1, len(values))
+    made = Made(values.shape[1], 1, max(len(values), 20))
     made.sessions = [
         Session(f"{night:04d}", FIRST + NIGHT * night, 0, "7.0", 100 * each)
         for night, each in enumerate(values)
