@@ -155,6 +155,20 @@ class _Adding:
         self.series.values.append(value)
 
 
+def healthy(values):
+    """Return the history of a site of one session a night, to which nothing happens.
+
+    `values` are (nights, series).
+    """
+    made = Made(values.shape[1], 1, max(len(values), 20))
+    made.sessions = [
+        Session(f"{night:04d}", FIRST + NIGHT * night, 0, "7.0", 100 * each)
+        for night, each in enumerate(values)
+    ]
+    made.forget()
+    return made.history
+
+
 def known(progress):
     """Return all that is known, by series, whatever their order is."""
     order = np.argsort(progress.series["name"])

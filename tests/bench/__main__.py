@@ -14,6 +14,7 @@ from types import ModuleType
 
 BENCHES = (
     "harness", "builds", "history", "night", "equality", "detection", "alone", "families",
+    "false_alarms",
     "culprits", "cables", "fabric", "simulation", "cluster",
 )  # fmt: skip
 

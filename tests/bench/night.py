@@ -27,6 +27,7 @@ from acceptance.regressions.history import (
     Series,
 )
 from acceptance.regressions.judge import judge
+from acceptance.relations import false_alarms
 from tests.made import FIRST, NIGHT
 
 METRICS, SETS = 20, 4
@@ -93,11 +94,12 @@ def child(series: int, nights: int, kept: Path) -> None:
 
     start, began = time.perf_counter(), time.process_time()
     with mock.patch.object(History, "samples", samples):
-        judged = judge(history, None, kept).judged
+        judgement = judge(history, None, kept)
+        findings = [*false_alarms.findings(judgement)]
     wall, cpu = time.perf_counter() - start, time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     size = kept.stat().st_size / 1e6
-    print(f"{wall:.2f} {cpu:.2f} {peak:.0f} {size:.0f} {judged}")
+    print(f"{wall:.2f} {cpu:.2f} {peak:.0f} {size:.0f} {judgement.judged} {len(findings)}")
 
 
 def why_not() -> str:
@@ -120,7 +122,16 @@ def main() -> None:
                 [*command, f"{folder}/kept"], capture_output=True, text=True, check=True
             )
             rows.append([f"{series} x {count}", what, *done.stdout.split()])
-    header = ("series x nights", "judged", "s", "CPU s", "peak MB", "kept MB", "series judged")
+    header = (
+        "series x nights",
+        "judged",
+        "s",
+        "CPU s",
+        "peak MB",
+        "kept MB",
+        "series judged",
+        "findings",
+    )
     print(table(header, rows))
 
 

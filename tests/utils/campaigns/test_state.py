@@ -38,7 +38,8 @@ def configuration(*features):
     """Return a system of one partition, whose environment provides suites, and our modes."""
     partition = {"name": "p", "scheduler": "local", "environs": ["e"]}
     system = {"name": "made", "hostnames": [".*"], "partitions": [partition]}
-    modes = (*MODES, "maintenance")
+    modes = {mode: (f"-S mode={mode}",) for mode in MODES}
+    modes["maintenance"] = (f"-c '{ROOT / 'checks'}'", "-t ^maintenance$", "-J account=ops")
     return sites.Site((system,), ({"name": "e", "features": features},), modes)
 
 
@@ -47,11 +48,25 @@ def test_every_check_file_is_in_one_step_and_the_links_come_first():
     files = [Path(path) for step in plan for path in step.files]
     assert sorted(files) == checkfiles([ROOT / "checks"], recursive=False)
     assert [step.name for step in plan[:2]] == ["links", "all_pairs"]
-    assert plan[0].arguments[2:] == ("-r", "--mode=maintenance", "-x", "^AllPairs")
+    assert plan[0].arguments == (
+        *("-c", str(ROOT / "checks/fabric.py"), "-r"),
+        *("-t", "^maintenance$", "-J", "account=ops"),
+    )
     assert all("--mode=nightly" in step.arguments for step in plan[1:])
     assert {step.name: step.reason for step in plan if step.reason} == {
         "all_pairs": "it measures pairs of nodes, and it has one"
     }
+
+
+def test_maintenance_loads_the_files_of_its_steps_only_and_those_that_a_site_names():
+    site = configuration("patterns")
+    site.modes["maintenance"] += (f"-c {ROOT}/own.py",)
+    site.systems[0]["partitions"][0]["extras"] = {"nodes": 4}
+    links, pairs = (step.arguments for step in steps.plan("maintenance", site))
+    of_mode = ("-t", "^maintenance$", "-J", "account=ops", "-c", f"{ROOT}/own.py")
+    assert links == ("-c", str(ROOT / "checks/fabric.py"), "-r", *of_mode)
+    only = ("-n", "^AllPairs", "-r")
+    assert pairs == ("-c", str(ROOT / "checks/all_pairs.py"), *only, *of_mode)
 
 
 def test_what_waits_for_results_of_another_file_is_in_its_step():
@@ -107,7 +122,7 @@ def test_options_of_reframe_are_for_the_benchmarks_only():
     plan = steps.plan(
         "nightly", configuration("imb"), system="made", pinned="p=node1", extra=("-n", "x y")
     )
-    assert plan[0].arguments[-3:] == ("-x", "^AllPairs", "--system=made")
+    assert plan[0].arguments[-3:] == ("-J", "account=ops", "--system=made")
     # All pairs are of all nodes, unless the operator limits it to some.
     assert plan[1].name == "all_pairs"
     assert plan[1].arguments[-2:] == ("--mode=nightly", "--system=made")

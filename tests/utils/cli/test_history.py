@@ -241,3 +241,19 @@ def test_a_sparkline_is_between_the_smallest_and_the_largest():
     assert sparkline([1, 8], 10, utf8=False) == f"{PLAIN[0]}{PLAIN[7]}"
     assert sparkline([5, 5], 10) == BLOCKS[4] * 2
     assert len(sparkline(range(100), 40)) == 40
+
+
+def test_false_alarms_stand_above_but_not_in_the_data(path, run):
+    nights(path, 40, cases=1, sizes=(8,))
+    status, output, _ = run("latency_8")
+    assert status == 0
+    assert "note     false alarms: promised at most 1 a year of 100 metrics, seen 0 (" in output
+    assert "note     false words: promised at most 5 % of comparisons, seen " in output
+    _, output, _ = run("latency_8", "--format", "json")
+    assert "false_alarms" not in output
+    assert "promised" not in output
+
+
+def test_false_alarms_of_simulated_systems_are_not_counted(path, run):
+    nights(path, 3, cases=1, sizes=(8,), system="simulated-made")
+    assert "note     false alarms: not counted of simulated systems" in run("latency_8")[1]

@@ -110,6 +110,15 @@ def test_changes_and_alerts_are_those_of_the_gate(source, site):
     assert abs(start - series.samples[WORSE].time) < 2 * 86400
 
 
+def test_the_page_says_how_many_false_alarms_its_nights_have(site):
+    text = (site / addresses.HISTORY).read_text()
+    said = re.findall(r'<p class="history-false">(.*)</p>', text)
+    assert said[0].startswith("False alarms: promised at most 1 a year of 100 metrics, seen ")
+    assert said[1].startswith("False words: promised at most 5 % of comparisons, seen ")
+    assert said[2].startswith("False alarms: not counted of simulated systems")
+    assert len(said) == 3
+
+
 def test_each_series_has_a_curve_of_its_newest_samples(source, site):
     html = (site / addresses.HISTORY).read_text()
     curves = re.findall(r'<svg class="curve" .*?aria-label="(.*?)"><path d="(.*?)"', html)

@@ -1,6 +1,7 @@
 """`verdict/conclude.py` and `verdict/outputs.py`: the gate with history, guidelines and alerts."""
 
 import json
+import random
 import re
 import sqlite3
 import xml.etree.ElementTree as xml
@@ -69,6 +70,21 @@ def test_the_gate_of_a_session_in_the_past_knows_its_past_only(site, databases):
     before = gate(site, databases / "dropped.db", "--session", uuid(DROP - 1))
     assert (before[0], before[1]["alerts"]) == (0, [])
     assert gate(site, databases / "dropped.db", "--session", uuid(DROP + 8))[0] == 1
+
+
+def test_nights_with_more_false_words_than_promised_are_a_finding_that_fails_nothing(
+    site, tmp_path
+):
+    """Each metric is in one of two states, and so is the median of some nights."""
+    chance = random.Random(1)
+    path = tmp_path / "two-states.db"
+    made.nights(path, 40, lambda *_: chance.choice([1.0, 1.15]), sizes=(8,))
+    status, verdict = gate(site, path)
+    assert (status, verdict["problems"], verdict["alerts"]) == (0, [], [])
+    (found,) = [each for each in verdict["findings"] if each["kind"] == "false-alarms"]
+    assert found["text"].startswith("false words: promised at most 5 % of comparisons, seen ")
+    assert found["where"] == "made:compute+spack-openmpi"
+    assert "false words" in gate_text(site, path)
 
 
 def test_another_database_is_judged_with_the_history_of_all_its_systems(site, tmp_path):

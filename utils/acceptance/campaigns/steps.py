@@ -6,6 +6,7 @@ most one suite. Files whose checks wait for results of another file belong to on
 
 import ast
 import itertools
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,8 +31,6 @@ LINK_CHECK = f"{LINK_SUITE}.py"
 ALL_PAIRS, ALL_PAIRS_CHECK, ALL_PAIRS_TEST = "all_pairs", "all_pairs.py", "AllPairs"
 #: The step of the checks that a site has of its own.
 OWN = "own"
-#: Of the checks that maintenance runs the one that is a step of its own.
-WITHOUT_PAIRS = ("-x", f"^{ALL_PAIRS_TEST}")
 #: The mode of ReFrame that runs the link check and all pairs only.
 MAINTENANCE = "maintenance"
 
@@ -78,10 +77,11 @@ def plan(
     common = [f"--system={system}"] if system else []
     distribute = ["--distribute=up"] if lists_nodes(chosen) else []
     left_out = ["-J", f"exclude={excluded}"] if excluded else []
-    words = mode_options(mode, configuration)
-    look = mode_options(MAINTENANCE, configuration)
-    of_links = ("-c", str(checks), "-r", *look, *WITHOUT_PAIRS, *distribute, *left_out, *common)
-    planned = [Step(LINKS, (str(checks / LINK_CHECK),), of_links)]
+    words = mode_options(mode, configuration, checks)
+    look = mode_options(MAINTENANCE, configuration, checks)
+    paths = ["-c", str(checks / LINK_CHECK)]
+    of_links = (*paths, "-r", *look, *distribute, *left_out, *common)
+    planned = [Step(LINKS, (paths[1],), of_links)]
     found = check_files([checks], recursive=False)
     groups = together(path for path in found if path.name != LINK_CHECK)
     if mode == MAINTENANCE:
@@ -89,8 +89,8 @@ def plan(
     for group in sorted(groups, key=lambda group: group[0].name != ALL_PAIRS_CHECK):
         of_pairs = group[0].name == ALL_PAIRS_CHECK
         paths = [word for path in group for word in ("-c", str(path))]
-        if mode == MAINTENANCE:  # which names the folder itself, and ReFrame refuses a file twice
-            paths = ["-c", str(checks), "-n", f"^{ALL_PAIRS_TEST}"]
+        if mode == MAINTENANCE:  # which may name files of a site
+            paths += ["-n", f"^{ALL_PAIRS_TEST}"]
         options = settings(extra, ALL_PAIRS_TEST) if of_pairs else extra
         of = limited if of_pairs else pinned
         pins = ["-S", f"pinned={of}"] if of else []
@@ -128,12 +128,17 @@ def own_files(paths: Iterable[Path], checks: Path = ROOT / "checks") -> tuple[Pa
     return tuple(found)
 
 
-def mode_options(mode: str, configuration: site.Site) -> list[str]:
+def mode_options(mode: str, configuration: site.Site, checks: Path) -> list[str]:
     """Return ReFrame's options for a mode, which need not be in a site's own configuration.
 
-    Raises SiteFault for a mode that there is none of.
+    A mode that names the folder `checks` is spelt out without it: a step names the files that it
+    runs, and loads no others. Raises SiteFault for a mode that there is none of.
     """
     if mode in configuration.modes:
+        words = [word for option in configuration.modes[mode] for word in shlex.split(option)]
+        for at, (word, path) in enumerate(itertools.pairwise(words)):
+            if word in ("-c", "--checkpath") and Path(path).resolve() == checks.resolve():
+                return [*words[:at], *words[at + 2 :]]
         return [f"--mode={mode}"]
     if mode == MAINTENANCE:
         return ["-t", f"^{MAINTENANCE}$"]

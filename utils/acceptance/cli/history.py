@@ -31,6 +31,7 @@ from acceptance.core.words import is_simulated
 from acceptance.references import write_parameters
 from acceptance.regressions import BASELINE_NIGHTS, Judgement, Proposal, new_baseline
 from acceptance.regressions.history import History, Series, software_text
+from acceptance.relations import false_alarms
 from acceptance.verdict import Status
 
 #: Series that are shown, and samples of a table.
@@ -86,6 +87,9 @@ def run(options: argparse.Namespace) -> int:
         for sample in one["samples"]
     ]
     notes = [*history.notes, *dict.fromkeys(judge.fault for judge in judges if judge.fault)]
+    if text:
+        which = {is_simulated(one.case.key.system) for one in chosen}
+        notes += [said for each in sorted(which) for said in false_alarms.sentences(judged(each))]
     above = [f"note     {note}\n" for note in notes]
     above += "\n\n".join("\n".join(_lines(one)) for one in past).splitlines()
     lines = []

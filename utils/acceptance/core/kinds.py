@@ -156,6 +156,13 @@ OF_RUNS = {
             STEADY,
         ),
     ),
+    "false-alarms": Kind(
+        MINOR,
+        "see how the metric that has most of them scatters (acceptance history); steady it (pinned "
+        "ranks, a fixed clock, nobody else on the nodes, longer runs); until then believe an alert "
+        "of it only when another metric moved, too",
+        STEADY,
+    ),
 }
 
 _of_nodes = partial(Kind, question=NODES)

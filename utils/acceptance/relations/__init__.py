@@ -3,4 +3,4 @@
 One matching of results, three judges: `claims`, `guidelines` and `comparison`.
 """
 
-from acceptance.relations import claims, comparison, guidelines, sides
+from acceptance.relations import claims, comparison, false_alarms, guidelines, sides

@@ -4,8 +4,8 @@ import os
 import re
 import runpy
 import socket
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +24,13 @@ class SiteFault(Fault):
 class Site:
     """Systems, environments and modes of ReFrame's configuration files, in ReFrame's order.
 
-    `selected` is the system that ReFrame itself selects here, where it was asked.
+    A mode has its options as they are written. `selected` is the system that ReFrame itself selects
+    here, where it was asked.
     """
 
     systems: tuple[dict[str, Any], ...]
     environments: tuple[dict[str, Any], ...]
-    modes: tuple[str, ...] = ()
+    modes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     selected: str | None = None
 
     def system(self, name: str | None = None) -> dict[str, Any]:
@@ -95,7 +96,7 @@ def forget() -> None:
 
 def remember(files: Iterable[Path], data: Mapping[str, Any], selected: str) -> None:
     """Note what ReFrame has read of files, whatever their form is, and the system it selects."""
-    modes = tuple(mode["name"] for mode in data["modes"])
+    modes = {mode["name"]: mode.get("options", ()) for mode in data["modes"]}
     systems = tuple(system for system in data["systems"] if system["name"] != _BUILTIN)
     site = Site(systems or tuple(data["systems"]), tuple(data["environments"]), modes, selected)
     _READ_BY_REFRAME[tuple(files)] = site
@@ -111,14 +112,14 @@ def load(files: Iterable[Path]) -> Site:
         return _READ_BY_REFRAME[files]
     systems: list[dict[str, Any]] = []
     environments: list[dict[str, Any]] = []
-    modes: list[str] = []
+    modes: dict[str, Sequence[str]] = {}
     for path in files:
         data = said_by(path)
         # The systems of later files come first, as in ReFrame.
         systems = [*data.get("systems", ()), *systems]
         environments += data.get("environments", ())
-        modes += [mode["name"] for mode in data.get("modes", ())]
-    return Site(tuple(systems), tuple(environments), tuple(modes))
+        modes |= {mode["name"]: mode.get("options", ()) for mode in data.get("modes", ())}
+    return Site(tuple(systems), tuple(environments), modes)
 
 
 def said_by(path: Path) -> Mapping[str, Any]:

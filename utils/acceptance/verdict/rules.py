@@ -22,7 +22,7 @@ from acceptance.fabric.link_check import STANDING
 from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.regressions import judge as regressions
-from acceptance.relations import claims, guidelines
+from acceptance.relations import claims, false_alarms, guidelines
 from acceptance.verdict import coverage
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
@@ -300,6 +300,10 @@ def compare_with_history(verdict: Verdict, evidence: Evidence) -> None:
             verdict.alerts.append(alert)
             found = "; ".join(filter(None, (each.finding.found, each.cause)))
             verdict.add(replace(each.finding, text=alert.known, found=found, alerts=(alert.id,)))
+    for finding in false_alarms.findings(judgement):
+        if finding.system in systems:
+            verdict.add(finding)
+            verdict.notes.append(f"history: {finding.text}: {finding.row.remedy}")
 
 
 def tell_gone(verdict: Verdict, evidence: Evidence) -> None:

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from acceptance.core.kinds import HISTORY
 from acceptance.core.words import is_simulated
 from acceptance.regressions import Change, OpenIncident
 from acceptance.regressions.history import CaseHistory, Sample, Series, Software, day, software_text
+from acceptance.relations import false_alarms
 from acceptance.report import addresses, pictures, plot_model
 from acceptance.report.figures import figure
 from acceptance.report.plot_model import Axis, Page, Plot, Trace, finite
@@ -172,6 +173,8 @@ def _page(
         "count": len(known),
         "most": most,
         "notes": source.history.notes,
+        "false_alarms": [*chain(*map(false_alarms.sentences, source.judgements))]
+                        if path == addresses.HISTORY else [],
         "file_of": file_of,
         "changed": changed,
         "shown": CHANGED,
@@ -180,7 +183,7 @@ def _page(
         "day": day,
         "kind": _kind,
         "whole": whole,
-    }
+    }  # fmt: skip
     simulated = bool(partitions) and all(each.simulated for each in partitions)
     return Page(
         path, title, "history.html.j2", "History", context, files=texts, simulated=simulated,
