@@ -13,6 +13,7 @@ from acceptance.machine import CACHE_SCRIPT, last_level_cache
 from acceptance.references import SOURCES
 from acceptance.suites import hpcc, hpcc_output
 
+from .base import TELL_CLOCK
 from .build import SuiteBuild
 from .extras import extras_of
 from .no_case import needs_build
@@ -108,7 +109,7 @@ class Hpcc(PlacedCheck):
                 mode = "nightly" if small else "acceptance"
             self.time_limit = TIME_LIMITS[mode]
         Path(self.stagedir, INPUT).write_text(text)
-        self.prerun_cmds = [f"rm -f {OUTPUT}", f"sh {CACHE_SCRIPT} > {CACHE_OUT}"]
+        self.prerun_cmds = [TELL_CLOCK, f"rm -f {OUTPUT}", f"sh {CACHE_SCRIPT} > {CACHE_OUT}"]
         if not extras_of(self.current_partition).cache:
             # Told by the check at once, not a day later: nobody knew what STREAM has measured.
             self.prerun_cmds.append(f"grep -q '^cache ' {CACHE_OUT} || exit 0")
@@ -196,8 +197,11 @@ class Hpcc(PlacedCheck):
         if not path.is_file():
             raise ValueError(f"hpcc wrote no {OUTPUT}")
         output = hpcc_output.parse(self.read_file(OUTPUT), OUTPUT)
+        job = self.job_time()
+        self.refuse(output.of_another_job(job))
         output.check(order=self.order, block=self.block, grid=hpcc.grid(self.np), processes=self.np)
         self.provenance["suite"] = f"HPCC {output.version}"
+        self.provenance["date"] = f"within {job[0]:%F %T} and {job[1]:%F %T}"
         self.provenance["order"] = str(self.order)
         self.provenance["filled"] = f"{self.filled:.2f}"
         return hpcc.values(output.summary, self.np, peak=self.peak(), **self.in_cache())

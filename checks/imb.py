@@ -16,6 +16,7 @@ from acceptance.machine import prepared, process_counts
 from acceptance.suites import imb, imb_output
 from acceptance.suites.records import BUFFERS
 
+from .base import TELL_CLOCK
 from .build import ImbBuild
 from .extras import extras_of
 from .no_case import leave_out, needs_build
@@ -160,11 +161,10 @@ class ImbMpi1(PlacedCheck):
     @run_before("run")
     def set_options(self):
         """Ask for this one benchmark, at this one number of processes."""
-        # Each one takes the same time where it is simulated.
-        repetitions = self.repetitions or (5 if self.simulated else imb.repetitions(self.benchmark))
         low, _ = self.log2_sizes()
         sizes = self.sizes() if self.row.sized else []
-        self.executable_opts = imb.options(self.benchmark, self.np, repetitions, low, sizes)
+        self.executable_opts = imb.options(self.benchmark, self.np, self.asked(), low, sizes)
+        self.prerun_cmds = [TELL_CLOCK]
         if self.row.family == "gpu":
             self.executable_opts.append("-mem_alloc_type device")
         elif self.row.family == "halo":
@@ -172,7 +172,7 @@ class ImbMpi1(PlacedCheck):
         elif self.row.family == "io":
             # It writes where it runs; each job has a folder of its own.
             self.job.launcher.options += ["env", "-C", '"$files"']
-            self.prerun_cmds = [
+            self.prerun_cmds += [
                 f"files=$(mktemp -d -p {shlex.quote(self.folder)}) || exit",
                 """trap 'rm -rf "$files"' EXIT""",
                 # IMB does not look at what a write returns.
@@ -182,6 +182,11 @@ class ImbMpi1(PlacedCheck):
         buffers = self.row.buffers_of(sizes[-1], self.np) if sizes else 0
         if buffers > BUFFERS and self.row.family not in ("p2p", "mt", "halo"):
             self.executable_opts.append(f"-mem {buffers / 2**30 + 0.5:g}")
+
+    def asked(self):
+        """Return for how many repetitions it is asked; simulated, each one takes the same time."""
+        usual = 5 if self.simulated else imb.repetitions(self.benchmark)
+        return self.repetitions or usual
 
     def needed_variables(self):
         """Give a rank of IMB-MT, on its core, one thread; tell that IMB takes the first GPU."""
@@ -231,6 +236,8 @@ class ImbMpi1(PlacedCheck):
         output = imb_output.parse(self.output(), source)
         table = output.only_table(self.benchmark, self.np)
         output.require_columns(table, [column.name for column in self.columns])
+        words = " ".join(self.executable_opts).split()
+        self.refuse(output.of_another_job(words, self.asked(), self.job_time()))
         sides = len(self.grid.split(".")) if self.row.family == "halo" else 0
         for what, ran, asked in (
             ("threads a process", output.threads, 1),
@@ -241,6 +248,7 @@ class ImbMpi1(PlacedCheck):
                     f"{source}: {self.benchmark}: ran with {ran} {what} instead of {asked}"
                 )
         told = {"suite": output.version and f"IMB {output.version}"}
+        told["date"] = output.date and f"{output.date:%F %T}"
         told["mpi_standard"] = output.mpi_standard
         self.provenance |= {key: text for key, text in told.items() if text}
         return self.named({row.size: row.values for row in table.rows})

@@ -283,6 +283,7 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     def troubles(self):
         """Return why these numbers are not what they say, beside their values."""
+        self.provenance.setdefault("date", "not told: nothing shows that the output is of this job")
         if cut := self.cut_on(self.current_partition):
             self.provenance["sizes"] = cut
         if self.gpu_buffers:

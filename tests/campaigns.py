@@ -10,6 +10,7 @@ from pathlib import Path
 from acceptance.rfm.process import GRACE
 from tests.conftest import DATA
 from tests.places import PATIENCE
+from tests.recorded import REPLAYED
 
 #: Two cases, of one step.
 CASES = ("-n", "(Barrier|Allreduce)%np=2%placement=intra-node")
@@ -25,7 +26,7 @@ echo "$benchmark" >> {folder}/ran
 if [ -e {folder}/hold ] && [ "$(wc -l < {folder}/ran)" -gt 1 ]; then
     while [ ! -e {folder}/go ]; do sleep 0.05; done
 fi
-cat {folder}/"$benchmark".txt
+{replayed} {folder}/"$benchmark".txt
 """
 
 
@@ -38,7 +39,7 @@ class Held:
         # One node, which the link check can reach.
         system = self.folder / "site.py"
         system.write_text(system.read_text().replace('"nodes": 2', '"nodes": 1'))
-        program.write_text(PROGRAM.format(folder=self.folder))
+        program.write_text(PROGRAM.format(folder=self.folder, replayed=REPLAYED))
         for name in NAMES:
             text = (DATA / f"imb/IMB-MPI1_{name}.impi.txt").read_text()
             (self.folder / f"{name}.txt").write_text(text)

@@ -26,6 +26,7 @@ from acceptance.rfm import process
 from tests import needs, netns, started
 from tests import stored as results
 from tests.places import ROOT, workspace
+from tests.recorded import REPLAYED
 
 DATA = ROOT / "tests/data"
 BIN = Path(sys.executable).parent
@@ -170,13 +171,16 @@ class Site:
             path.write_text(path.read_text().replace(old, new))
         self.environment |= {key: text.replace(old, new) for key, text in other.environment.items()}
 
-    def replay(self, output, program="IMB-MPI1", suite="imb"):
-        """Make a system `replay` of two cores, whose programs print a recorded output."""
+    def replay(self, output, program="IMB-MPI1", suite="imb", now=True):
+        """Make a system `replay` of two cores, whose programs print a recorded output.
+
+        `now`: as of a program that runs now, and with the arguments that it gets.
+        """
         folder = self.folder / "bin"
         folder.mkdir(exist_ok=True)
         (self.folder / "output.txt").write_text(output)
         script = folder / program
-        script.write_text(f"#!/bin/sh\ncat {self.folder / 'output.txt'}\n")
+        script.write_text(f"#!/bin/sh\n{REPLAYED if now else 'cat'} {self.folder}/output.txt\n")
         script.chmod(0o755)
         self.add_system(f"""
             site_configuration = {{

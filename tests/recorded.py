@@ -3,6 +3,14 @@
 import re
 from collections.abc import Iterator
 
+#: The command that prints a recorded output as a program would that runs now with the arguments of
+#: this script: its file is to follow.
+_NOW = "$(LC_ALL=C date '+%a %b %e %T %Y')"
+REPLAYED = (
+    f'LC_ALL=C sed -e "s|^# Date  .*|# Date                  : {_NOW}|" '
+    f'-e "s|^# [^ ]*IMB-[^ ]* .*|# $0 $*|" '
+    f'-e "s|^Current time (.*|Current time ($(date +%s)) is {_NOW}|"'
+)
 _MARK = re.compile(r"^==> (\w+) <==\n", re.MULTILINE)
 _BEGIN = re.compile(r"^(?:#-+\n)?# Benchmarking (\S+)", re.MULTILINE)
 _END = re.compile(r"\n+# All processes entering MPI_Finalize")

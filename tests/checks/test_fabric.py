@@ -12,6 +12,7 @@ import pytest
 
 from tests import stored as results
 from tests.places import ROOT
+from tests.recorded import REPLAYED
 from tests.sysfs import Sysfs
 
 QDR = '{"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}'
@@ -33,7 +34,7 @@ done
 #: The first rank prints what was recorded; each one sends `words` words of four octets.
 PROGRAM = """\
 #!/bin/sh
-[ "$PMI_RANK" = 0 ] && cat {folder}/output.txt
+[ "$PMI_RANK" = 0 ] && {replayed} {folder}/output.txt
 counter=$SYSFS/class/infiniband/mlx5_0/ports/1/counters/port_xmit_data
 [ -e "$counter" ] && echo $(($(cat "$counter") + {words})) > "$counter".new \\
     && mv "$counter".new "$counter"
@@ -70,7 +71,9 @@ class Fabric:
         (self.folder / "output.txt").write_text(output)
         tools = {
             "mpiexec": MPIEXEC.format(folder=self.folder, nodes=stand_on),
-            "IMB-MPI1": PROGRAM.format(folder=self.folder, words=words, more=more),
+            "IMB-MPI1": PROGRAM.format(
+                folder=self.folder, replayed=REPLAYED, words=words, more=more
+            ),
         }
         (self.folder / "bin").mkdir()
         for name, text in tools.items():

@@ -1,5 +1,6 @@
 """`checks/hpcc.py` through real ReFrame: real runs, recorded outputs, whole and mutilated."""
 
+import re
 import sys
 
 import pytest
@@ -10,6 +11,7 @@ from tests import stored as results
 from tests.conftest import only_case, only_problem
 from tests.needs import requires
 from tests.places import REFERENCE
+from tests.recorded import REPLAYED
 
 N500 = "hpcc/hpccoutf_n500.openmpi.txt"
 BLOCK = ("-S", "Hpcc.block=80")
@@ -21,7 +23,7 @@ def replay(
 ):
     """Make a site of two cores whose HPCC writes this output, None: none, and then runs a line."""
     script = site.replay(output or "", "hpcc", "hpcc")
-    write = f"cat {site.folder}/output.txt >> hpccoutf.txt" if output is not None else "true"
+    write = f"{REPLAYED} {site.folder}/output.txt >> hpccoutf.txt" if output is not None else "true"
     script.write_text(f"#!/bin/sh\n{write}\n{then}\n")
     path = site.folder / "site.py"
     path.write_text(
@@ -60,7 +62,22 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     assert verdict["recorded"] == len(values)
     (kept,) = site.var.glob("output/*/replay/default/recorded/Hpcc*/hpccinf.txt")
     assert kept.read_text() == hpcc.input_file(500, 80, 1, 2)
-    assert (kept.parent / "hpccoutf.txt").read_text() == recorded(N500)
+    untimed = re.compile("^Current time .*", re.MULTILINE)
+    written = (kept.parent / "hpccoutf.txt").read_text()
+    assert untimed.sub("", written) == untimed.sub("", recorded(N500))
+    assert case.provenance["date"].startswith("within ")
+
+
+def test_an_output_of_another_day_fails_the_case(site, recorded):
+    replay(site, recorded(N500))
+    script = site.folder / "bin/hpcc"
+    script.write_text(f"#!/bin/sh\ncat {site.folder}/output.txt > hpccoutf.txt\n")
+    done, (status, verdict) = run(site)
+    assert (done.status, status) == (1, 1)
+    told = only_problem(verdict)
+    assert re.search(r"hpccoutf.txt:9: time: [-\d]+ [:\d]+ instead of .*'Current time", told)
+    (case,) = results.session(site.database).cases
+    assert [(each.kind, each.what) for each in case.findings] == [("of-another-job", "time")]
 
 
 def test_stream_with_few_elements_is_in_the_cache_whatever_that_has(site, recorded):

@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 import subprocess
+from datetime import datetime
 
 import pytest
 
@@ -54,8 +55,11 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     assert (told["place"], told["found"]) == (["replay:default"], "it states no fabric")
     line = "links       replay:default: not judged: it states no fabric"
     assert line in site.acceptance("gate").output
+    script = next((site.var / "output").rglob("rfm_job.out")).read_text()
+    told = re.search("# Date +: (.*)", script)[1]
     assert case.provenance == {
         "suite": "IMB 2021.11",
+        "date": f"{datetime.strptime(told, '%a %b %d %H:%M:%S %Y'):%F %T}",
         "mpi_standard": "4.1",
         "placement": "not verified",
         "memory": "not compared: the partition states no memory_bandwidth and no cache",
@@ -110,6 +114,7 @@ def test_each_component_gives_its_metrics(site, recorded, benchmark):
         "-c", "checks/imb.py", "-r", "-n", f"benchmark={benchmark}%np=2%placement=intra-node",
         "-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7", "-S", "ImbMpi1.grid=1",
         "-S", f"ImbMpi1.folder={files}",
+        "-S", f"ImbMpi1.repetitions={3 if component == 'IO' else 20}",
     )  # fmt: skip
     assert run.status == 0, run.output
     (case,) = results.session(site.database).cases
@@ -118,6 +123,8 @@ def test_each_component_gives_its_metrics(site, recorded, benchmark):
     assert all(value > 0 for value in found.values())
     assert not [*files.iterdir()], "the files of a run are removed"
     assert case.provenance.get("suite") == (None if component == "HALO" else "IMB 2021.11")
+    undated = case.provenance["date"].startswith("not told: ")
+    assert undated == (component in ("MT", "HALO"))
     script = next((site.var / "output").rglob("rfm_job.sh")).read_text()
     assert (f"mktemp -d -p {files})" in script) == (component == "IO")
 
@@ -208,9 +215,49 @@ def test_threads_and_dimensions_are_those_that_were_asked_for(
     run = site.reframe(
         "-c", "checks/imb.py", "-r", "-n", f"={benchmark}%np=2%.*intra-node",
         "-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7", "-S", "ImbMpi1.grid=2",
+        "-S", "ImbMpi1.repetitions=20",
     )  # fmt: skip
     assert run.status == 1
     assert f"{benchmark}: ran with {words}" in run.output
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "now", "words"),
+    [
+        ("", "", False, r"time: 2026-11-20 22:08:13 instead of [-\d: ]+ to [-\d: ]+: '# Date"),
+        (
+            r"^( +\d+) +\d+(?= )",
+            r"\1            1",
+            True,
+            r"repetitions of 0 bytes: 1 instead of 1000",
+        ),
+    ],
+)
+def test_an_output_of_another_job_fails_the_case_and_joins_no_history(
+    site, recorded, old, new, now, words
+):
+    text = re.sub(old, new, recorded(PINGPONG), flags=re.MULTILINE)
+    site.replay(text, now=now)
+    run, (status, verdict) = run_pingpong(site, None)
+    assert (run.status, status) == (1, 1), run.output
+    assert re.search(words, only_problem(verdict, "case-failed")), verdict["problems"]
+    (case,) = results.session(site.database).cases
+    (found,) = case.findings
+    what, _, told = words.partition(": ")
+    assert (found.kind, found.what) == ("of-another-job", what)
+    assert told.startswith(f"{found.found} instead of ")
+    assert found.expected
+    assert not case.metrics
+
+
+def test_arguments_that_were_not_asked_for_fail_the_case(site, recorded):
+    script = site.replay(recorded(PINGPONG))
+    script.write_text(script.read_text().replace("$0 $*", "$0 $* -time 0.1"))
+    run, (status, verdict) = run_pingpong(site, None)
+    assert (run.status, status) == (1, 1), run.output
+    asked = "PingPong -iter 1000 -npmin 2 -msglog 0:22"
+    told = f"arguments: {asked} -time 0.1 instead of {asked}"
+    assert told in only_problem(verdict, "case-failed")
 
 
 def line_of(text, start):

@@ -14,12 +14,13 @@ from checks.outputs import bound_message, bound_tail
 from checks.reframe_patches import let_stops_through, tell_lost_line
 from tests import stored as results
 from tests.conftest import DATA, Site
+from tests.recorded import REPLAYED
 
 #: A line of 8 MB on the standard error, which ends with what a terminal obeys; a table after which
 #: 17 MB follow; and the line by which a run begins in ReFrame's log.
 PROGRAM = """#!/bin/sh
 case "$*" in
-*Barrier*) exec cat {folder}/output.txt;;
+*Barrier*) {replayed} {folder}/output.txt;;
 *Allreduce*)
     echo "2026-11-22T10:00:00|1|info|[ReFrame Setup]"
     head -c 8000000 /dev/zero | tr '\\0' x >&2
@@ -37,7 +38,7 @@ def flooded(tmp_path_factory):
     script = site.replay((DATA / "imb/IMB-MPI1_Barrier.impi.txt").read_text())
     pingpong = (DATA / "imb/IMB-MPI1_PingPong.impi.txt").read_text()
     (site.folder / "pingpong.txt").write_text(pingpong)
-    script.write_text(PROGRAM.format(folder=site.folder))
+    script.write_text(PROGRAM.format(folder=site.folder, replayed=REPLAYED))
     names = "(Barrier|Allreduce|PingPong)%np=2%placement=intra-node"
     return site, site.reframe("-c", "checks", "-r", "-n", names)
 

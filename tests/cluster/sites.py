@@ -6,6 +6,7 @@ import runpy
 from acceptance.machine import externals
 from tests import netns
 from tests.places import ROOT, WHEELS
+from tests.recorded import REPLAYED
 
 #: What a site copies: its partitions have `slurm`, `srun`, a constraint, and the nodes alone.
 TEMPLATE = runpy.run_path(str(ROOT / "config/systems/koop2008.py"))
@@ -28,10 +29,10 @@ SERIAL = "--exec-policy=serial"
 PROGRAM = """\
 #!/bin/sh
 [ "$SLURM_PROCID" = 0 ] || exit 0
-[ -z "{hangs}" ] || cat {folder}/"$1".txt
+[ -z "{hangs}" ] || {replayed} {folder}/"$1".txt
 echo "$SLURM_JOB_ID" > {folder}/started
 while [ ! -e {folder}/go ]; do sleep 0.1; done
-[ -n "{hangs}" ] || cat {folder}/"$1".txt
+[ -n "{hangs}" ] || {replayed} {folder}/"$1".txt
 """
 
 
@@ -70,7 +71,9 @@ class ClusterSite:
         folder = self.site.folder / "program"
         folder.mkdir()
         program = folder / "IMB-MPI1"
-        program.write_text(PROGRAM.format(folder=folder, hangs="yes" if hangs else ""))
+        program.write_text(
+            PROGRAM.format(folder=folder, replayed=REPLAYED, hangs="yes" if hangs else "")
+        )
         program.chmod(0o755)
         for name, text in outputs.items():
             (folder / f"{name}.txt").write_text(text)

@@ -4,8 +4,10 @@ A function of `SUITES` takes a whole output and returns how a check that had ask
 run reads one: `read(text)` -> {metric: (value, unit)}. Both raise ParseError for what is refused.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timezone
 
 from acceptance.core import words
 from acceptance.core.errors import ParseError
@@ -14,6 +16,8 @@ from acceptance.suites import hpcc, hpcc_output, imb, imb_output, npb, osu, patt
 #: Metric -> value and unit.
 Values = dict[str, tuple[float, str]]
 Reader = Callable[[str], Values]
+#: When HPCC says that a test began.
+TIME = re.compile(r"^Current time \((\d+)\)", re.MULTILINE)
 
 
 def imb_reader(text: str) -> Reader:
@@ -22,10 +26,13 @@ def imb_reader(text: str) -> Reader:
     name, processes = imb.key_of(whole.family, whole.benchmark), whole.tables[0].processes
     columns = imb.BENCHMARKS[name].columns
     whole.only_table(name, processes)
+    repetitions = int(whole.tables[0].rows[0].values.get("repetitions", 0))
+    asked = whole.called, repetitions, (at(whole.date), at(whole.date))
 
     def read(text: str) -> Values:
         output = imb_output.parse(text)
         table = output.only_table(name, processes)
+        refuse(output.of_another_job(*asked))
         if output.threads != whole.threads:
             raise ParseError("mutation", "another number of threads")
         output.require_columns(table, [column.name for column in columns])
@@ -37,6 +44,16 @@ def imb_reader(text: str) -> Reader:
         }
 
     return read
+
+
+def at(told: datetime | None) -> datetime:
+    """Return a time that an output tells as that of its job."""
+    return (told or datetime.fromtimestamp(0)).replace(tzinfo=timezone.utc)
+
+
+def refuse(contradictions) -> None:
+    for each in contradictions:
+        raise ParseError("mutation", each.text)
 
 
 def osu_reader(text: str, program: str = "") -> Reader:
@@ -76,6 +93,7 @@ def is_refused(text: str, program: str, processes: int) -> bool:
 def hpcc_reader(text: str) -> Reader:
     """Ask for the problem and the processes of an output of HPCC."""
     summary = hpcc_output.parse(text).summary
+    times = [datetime.fromtimestamp(int(each), timezone.utc) for each in TIME.findall(text)]
     asked = {
         "order": int(summary["HPL_N"]),
         "block": int(summary["HPL_NB"]),
@@ -85,6 +103,7 @@ def hpcc_reader(text: str) -> Reader:
 
     def read(text: str) -> Values:
         output = hpcc_output.parse(text)
+        refuse(output.of_another_job((times[0], times[-1])))
         output.check(**asked)
         return hpcc.values(
             output.summary, asked["processes"], ep_in_cache=False, single_in_cache=False

@@ -14,6 +14,7 @@ from acceptance.fabric.kinds import observation
 from acceptance.verdict import CaseResult, Verdict, stored
 from tests.conftest import DATA, Site
 from tests.places import ROOT
+from tests.recorded import REPLAYED
 
 SYSTEM = """
 site_configuration = {
@@ -80,7 +81,7 @@ def own(tmp_path_factory):
     (site.folder / "kept").mkdir()
     shutil.copy(DATA / "imb/IMB-MPI1_PingPong.impi.txt", site.folder / "output.txt")
     program = site.folder / "bin/IMB-MPI1"
-    program.write_text(f"#!/bin/sh\ncat {site.folder}/output.txt\n")
+    program.write_text(f"#!/bin/sh\n{REPLAYED} {site.folder}/output.txt\n")
     program.chmod(0o755)
     site.named = ["-C", site.write("site.py", STORAGE, LOG), "-C", FRAGMENT]
     site.night = site.acceptance("nightly", *site.named, "--no-alerts", "--", *CASE)

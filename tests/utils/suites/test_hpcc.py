@@ -1,6 +1,7 @@
 """`suites/hpcc_output.py` on recorded outputs of HPCC, whole and mutilated."""
 
 import re
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -550,3 +551,20 @@ def test_what_hpcc_complains_of_is_refused(read, test, line):
     """All of it with Success=1, which is what HPCC prints when data arrived wrong."""
     text = read(SAMPLE).replace(f"End of {test} section.\n", f"{line}\nEnd of {test} section.\n")
     refused(text, test, line, "HPCC found an error", **wanted(SAMPLE))
+
+
+def test_each_time_is_that_of_the_job(read):
+    text = read(SAMPLE)
+    seconds = [int(each) for each in re.findall(r"Current time \((\d+)\)", text)]
+    assert len(seconds) == 18
+    begin, end = (datetime.fromtimestamp(each, timezone.utc) for each in (seconds[0], seconds[-1]))
+    output, minutes = hpcc.parse(text), timedelta(minutes=5)
+    # In whatever zone.
+    east = timezone(timedelta(hours=9))
+    for job in ((begin, end), (begin.astimezone(east), end), (begin + minutes, end - minutes)):
+        assert [*output.of_another_job(job)] == []
+    later = begin + minutes + timedelta(seconds=1), end + minutes
+    told = [*output.of_another_job(later)]
+    assert len(told) == seconds.count(seconds[0]), "it went on for another second"
+    assert told[0].text.startswith(f"hpccoutf.txt:9: time: {begin:%F %T} instead of ")
+    assert len([*output.of_another_job((begin - timedelta(1), end - timedelta(1)))]) == 18

@@ -2,6 +2,7 @@
 
 import math
 import re
+from datetime import datetime, timedelta, timezone
 
 import pytest
 
@@ -785,3 +786,108 @@ def test_a_message_rate_of_few_messages_is_rounded(read):
     assert table.rows[0].values["messages"] == 157
     with pytest.raises(ParseError, match=r"those of 0\.98 processes"):
         imb_output.parse(text.replace(row, slow.replace("157", "154")))
+
+
+#: When the recorded PingPong began, and a job that ran it for a minute.
+BEGAN = datetime(2026, 11, 20, 22, 8, 13, tzinfo=timezone.utc)
+JOB = BEGAN - timedelta(seconds=1), BEGAN + timedelta(minutes=1)
+
+
+def contradictions(text, job=JOB, **changes):
+    output = imb_output.parse(text)
+    asked = {"asked": output.called, "count": 1000, "job": job} | changes
+    return [each.text for each in output.of_another_job(**asked)]
+
+
+def test_every_recorded_output_is_of_a_job_that_asked_for_it(recorded):
+    told = 0
+    for path in sorted((DATA / "imb").iterdir()):
+        try:
+            output = imb_output.parse(path.read_text())
+        except ParseError:
+            continue  # of a program that did not understand its arguments
+        words = output.called
+        usual = 20 if output.family == "mt" else 1000
+        count = int(words[words.index("-iter") + 1]) if "-iter" in words else usual
+        began = (output.date or BEGAN).replace(tzinfo=timezone.utc)
+        assert [*output.of_another_job(words, count, (began, began))] == [], path.name
+        rows = [row for table in output.tables for row in table.rows]
+        told += output.date is not None
+        if "repetitions" in rows[0].values:
+            (*_, last) = output.of_another_job(words, count - 1, (began, began))
+            assert last.what.startswith("repetitions"), path.name
+    assert told == 36
+
+
+@pytest.mark.parametrize(
+    ("zone", "early", "late"),
+    [
+        # The job's own zone, UTC in it, and clocks that are five minutes apart.
+        (0, 0, 60),
+        (9, -300, 360),
+        (-9.5, -300, 360),
+    ],
+)
+def test_a_time_is_that_of_the_job_by_its_own_clock(recorded, zone, early, late):
+    text, offset = recorded(f"imb/{PINGPONG}"), timezone(timedelta(hours=zone))
+    for shift, is_within in ((early, True), (late, True), (-301, False), (362, False)):
+        for hours in {0, zone}:  # told in UTC, or in the zone
+            told = JOB[0] + timedelta(seconds=shift, hours=hours)
+            dated = text.replace("Fri Nov 20 22:08:13 2026", f"{told:%a %b %d %T %Y}")
+            job = tuple(each.astimezone(offset) for each in JOB)
+            assert (contradictions(dated, job) == []) == is_within, (shift, hours)
+
+
+def test_a_time_that_is_none_and_a_line_that_is_missing_are_refused(recorded):
+    text = recorded(f"imb/{PINGPONG}")
+    with pytest.raises(ParseError, match="that is no time as IMB prints it"):
+        imb_output.parse(text.replace("Nov 20", "Nov 31"))
+    with pytest.raises(ParseError, match="no line '# Date', by which the output is of this job"):
+        contradictions(text.replace("# Date", "# Data"))
+    (told,) = contradictions(text.replace("# Calling sequence was:", "#"), asked=["PingPong"])
+    assert told == "stdout: PingPong: arguments:  instead of PingPong"
+
+
+def test_arguments_in_several_lines_are_read(recorded):
+    """Up to 2018 so."""
+    text = recorded(f"imb/{PINGPONG}")
+    wrapped = text.replace("IMB-MPI1 PingPong -npmin 2 ", "IMB-MPI1 PingPong -npmin\n#         2")
+    assert imb_output.parse(wrapped).called == ["PingPong", "-npmin", "2"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        # More than asked for, and more than all sizes move.
+        ([(8, 1001, 1.0)], 1000),
+        ([(2**22, 11, 1.0)], 10),
+        # 10 s are the limit; the first try may have been ten times slower.
+        ([(8, 1, 0.3)], 1000),
+        ([(8, 99, 0.3)], 1000),
+        ([(8, 100, 0.3)], None),
+        ([(2**22, 1, 5e6)], None),
+        ([(2**20, 1, 1e6)], None),
+        ([(2**20, 3, 1e5)], 40),
+        # No size is repeated more often than a smaller one.
+        ([(8, 200, 0.3), (16, 200, 0.3), (32, 19, 0.3)], 200),
+        ([(8, 200, 0.3), (16, 200, 0.3), (32, 20, 0.3)], None),
+    ],
+)
+def test_fewer_repetitions_are_what_the_time_limit_leaves(recorded, rows, expected):
+    head, _, end = recorded(f"imb/{PINGPONG}").partition("            0         1000")
+    tail = end[end.index("\n\n\n# All") :]
+    lines = (f"{s:13d} {n:12d} {t:12.2f} {s / t:12.2f}" for s, n, t in rows)
+    told = contradictions(head + "\n".join(lines) + tail)
+    size, ran, _ = rows[-1]
+    what = f"PingPong: repetitions of {size} bytes: {ran} instead of {expected}: "
+    assert len(told) == (expected is not None)
+    assert all(what in each for each in told)
+
+
+def test_uniband_takes_as_long_as_its_messages(recorded):
+    head, _, end = recorded(f"imb/{UNIBAND}").partition("            0         1000")
+    tail = end[end.index("\n\n\n# All") :]
+    # 64 messages of two processes.
+    for ran, rate, fails in ((1, 10, False), (1, 10000, True)):
+        row = f"{2**20:13d} {ran:12d} {rate * 2**20 / 1e6:12.2f} {rate:12d}"
+        assert len(contradictions(head + row + tail)) == fails

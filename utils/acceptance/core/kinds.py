@@ -57,6 +57,11 @@ OF_CASES = {
         "that override its options (SLURM_*, OMPI_MCA_*, I_MPI_*, taskset)",
     ),
     "implausible": Kind(CRITICAL, _NOT_OVER_IT),
+    "of-another-job": Kind(
+        CRITICAL,
+        "see what the program is: a wrapper that adds options, or prints a file of another run; "
+        "and whether the clocks of the nodes are right (chronyc tracking)",
+    ),
     "no-bytes": Kind(
         CRITICAL,
         "the messages went over another network: name the device to the MPI (UCX_NET_DEVICES, "

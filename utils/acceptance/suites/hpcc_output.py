@@ -30,10 +30,12 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator
+from datetime import datetime
 
 from acceptance.core.errors import ParseError
+from acceptance.core.findings import Finding
 from acceptance.suites.hpcc import KERNELS, METRICS
-from acceptance.suites.output import LineReader, Range
+from acceptance.suites.output import JobTime, LineReader, Range
 
 _KEYS = [column.name for column in METRICS.values()]
 
@@ -63,6 +65,8 @@ _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (?P<
 _SECTION = re.compile(r"(?P<edge>Begin|End) of (?P<name>\w+) section\.\Z", re.ASCII)
 _END = "End of HPC Challenge tests."
 _ENDING = re.compile(rf"^{re.escape(_END)}\nCurrent time .+\n\n#{{72}}\n\Z", re.MULTILINE)
+#: When HPCC, and then each test, began or ended (seconds since 1970).
+_TIME = re.compile(r"Current time \((?P<seconds>\d{1,11})\) is ", re.ASCII)
 _VALUE = re.compile(r"(?P<key>[A-Za-z]\w*)=(?P<value>.*)\Z", re.ASCII)
 #: What the slowest process of a test had.
 _SLOWEST = re.compile(r"Minimum G(UP|flop)/s (?P<value>(0|[1-9]\d*)\.\d{6})\Z", re.ASCII)
@@ -232,6 +236,14 @@ class Output(LineReader):
         for test in TESTS:
             for key, words in self.contradictions(test):
                 raise self._fault(test, words, self.printed[key])
+
+    def of_another_job(self, job: JobTime) -> Iterator[Finding]:
+        """Yield the times at which tests began and ended that are not within that of the job."""
+        self.benchmark, (begin, _) = "", job
+        for line in self.lines():
+            if match := _TIME.match(line):
+                told = datetime.fromtimestamp(int(match["seconds"]), begin.tzinfo)
+                yield from self.outside(told, job)
 
     def value(self, test: str, key: str) -> float:
         """Return a number of the summary."""

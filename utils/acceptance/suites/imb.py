@@ -325,6 +325,26 @@ def repetitions(benchmark: str) -> int:
     return 100 if few else 1000
 
 
+#: Bytes of the messages of a size at most, and of those of IMB-P2P; and how often at most each
+#: operation is completed for itself (OVERALL_VOL, iter.numerator, MSGS_NONAGGR).
+_VOLUME, _VOLUME_P2P, _ONE_BY_ONE = 40 * 2**20, 800 * 2**20, 100
+
+
+def repeated(benchmark: str, mode: str, size: int | None, count: int) -> int:
+    """Return how often a message of a size is repeated at most, where `count` was asked for.
+
+    `mode` is that of its table. Sources: IMB 2019.0 to 2021.11, IMB_init_buffers_iter
+    (helper_IMB_functions.h), get_iters (imb_p2p.h) and MT_benchmark.h.
+    """
+    row = BENCHMARKS[benchmark]
+    if not size or row.family in ("mt", "halo"):
+        bound = count
+    else:
+        bound = max(1, (_VOLUME_P2P if row.family == "p2p" else _VOLUME) // size)
+    one_by_one = mode == SINGLE or row.name in ("Window", "Open_Close")
+    return min(count, bound, _ONE_BY_ONE) if one_by_one else min(count, bound)
+
+
 def counts_size(benchmark: str, column: Column, size: int | None) -> bool:
     """Tell whether a row of this size (bytes; None: a table without sizes) is a metric.
 

@@ -30,12 +30,14 @@ Sources: the IMB user guide 2021 ("Reported throughput"), outputs of IMB 2021.7 
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import pairwise
 
-from acceptance.suites.imb import BENCHMARKS, MANY, PREFIX, SINGLE, ImbBenchmark, key_of
-from acceptance.suites.output import HALF, SLACK, Range, Table, Tables
+from acceptance.core.findings import Finding
+from acceptance.suites.imb import BENCHMARKS, MANY, PREFIX, SINGLE, ImbBenchmark, key_of, repeated
+from acceptance.suites.output import HALF, SLACK, JobTime, Range, Table, Tables
 
 #: What the first line calls a component -> its family.
 _FAMILIES = {
@@ -75,6 +77,9 @@ _HALO_ROW = re.compile(
     r"(?P<time>\S+)\(usec\) (?P<rate>\S+)\(Mb/s\)\Z"
 )
 _GENERAL = re.compile(r"\d+(\.\d+)?(e[-+]\d\d)?\Z", re.ASCII)
+_DATE = re.compile(r"# Date\s+: (?P<date>\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4})\Z", re.ASCII)
+#: How the program was called; up to 2018 in several lines.
+_CALL = re.compile(r"^# Calling sequence was: *\n(?:#? *\n)*(?P<call>(?:# *\S.*\n)+)", re.MULTILINE)
 _MPI = re.compile(r"# MPI Version\s+: (?P<version>\S+)")
 #: What IMB writes instead of a row's values where it gives a message size up -> what that means.
 #: Source: IMB 2021.7 and 2021.11, src_c/IMB_output.c, the cases of `sample_failure`.
@@ -91,6 +96,11 @@ _FAR, _NEAR = 4.0, 1.25
 #: and on ARM.
 _INT_MAX = 2**31 - 1
 _TOO_MANY = (f"{-_INT_MAX - 1}", f"{_INT_MAX}")
+#: IMB repeats a size only so often as it takes so many seconds (SECS_PER_SAMPLE) by a first try of
+#: at most one. That try may have been so many times slower, on a busy node, than what it measured.
+_SECONDS, _SLOWER = 10.0, 10
+#: Messages of each process that a repetition of Uniband and Biband has (MAX_WIN_SIZE).
+_WINDOW = 64
 _FINISHED = "# All processes entering MPI_Finalize"
 _FIRST_DECIMAL_YEAR = 2018
 
@@ -123,11 +133,20 @@ class Output(Tables):
         #: The component, how many threads each process has, and sides the grid of IMB-HALO.
         self.family = ""
         self.threads, self.dimensions = 1, 0
+        #: When it began, by the clock of its first rank; None: not told.
+        self.date: datetime | None = None
+        self.dated = 0
 
     @property
     def row(self) -> ImbBenchmark:
         """Return the row of the benchmark that the reader stands in."""
         return BENCHMARKS[key_of(self.family, self.benchmark)]
+
+    @property
+    def called(self) -> list[str]:
+        """Return the arguments that the program says it got; none: it does not say."""
+        found = _CALL.search(self.text)
+        return re.sub("^#", "", found["call"], flags=re.MULTILINE).split()[1:] if found else []
 
     def only_table(self, benchmark: str, processes: int) -> Table:
         """Return the one table of a run, or its two joined: see `Tables.only_table`."""
@@ -144,6 +163,59 @@ class Output(Tables):
         if modes != sorted(row.modes):
             raise self.error(f"tables of the modes {modes} instead of {sorted(row.modes)}")
         return self._joined(*sorted(tables, key=lambda table: table.mode != SINGLE))
+
+    def of_another_job(self, asked: Sequence[str], count: int, job: JobTime) -> Iterator[Finding]:
+        """Yield what contradicts the job that asked a program for these words.
+
+        `count` is how many repetitions it asked for. IMB-MT and IMB-HALO tell neither their time
+        nor how they were called, IMB-HALO no repetitions.
+        """
+        if self.family not in ("mt", "halo"):
+            lines = self.text.splitlines()
+            if self.date is None:
+                raise self.error("no line '# Date', by which the output is of this job")
+            self.stand(self.dated, lines[self.dated - 1])
+            yield from self.outside(self.date, job)
+            self.stand()
+            if self.called != [*asked]:
+                yield self.contradiction("arguments", " ".join(self.called), " ".join(asked))
+        for table in self.tables:
+            yield from self._repeated_otherwise(table, count)
+
+    def _repeated_otherwise(self, table: Table, count: int) -> Iterator[Finding]:
+        """Yield the first row of a table that was repeated more often than asked for, or less.
+
+        Less is what IMB's time limit leaves, of which the row says how long one took; no size is
+        repeated more often than the one before it.
+        """
+        self.benchmark, most = table.benchmark, count
+        for row in (row for row in table.rows if "repetitions" in row.values):
+            key = key_of(self.family, table.benchmark)
+            ran = int(row.values["repetitions"])
+            most = min(most, repeated(key, table.mode, row.size, count))
+            least = most
+            if self.family not in ("p2p", "mt"):
+                time = self._time_of_one(table, row.values)
+                least = math.ceil(min(most, 1e6 * _SECONDS / time) / _SLOWER)
+            if not least <= ran <= most:
+                self.stand(row.number, self.text.splitlines()[row.number - 1])
+                of = "" if row.size is None else f" of {row.size} bytes"
+                yield self.contradiction(f"repetitions{of}", f"{ran}", f"{most}")
+                return
+            most = ran
+
+    def _time_of_one(self, table: Table, values: Mapping[str, float]) -> float:
+        """Return how long one repetition took (us), that of Uniband and Biband by its messages."""
+        times = [value for name, value in values.items() if name.startswith("t")]
+        messages = _WINDOW * table.processes
+        return max(HALF, *times, 0 if times else 1e6 * messages / max(1, values["messages"]))
+
+    def _time(self, text: str) -> datetime:
+        """Read a time as C's `asctime` writes it, in no locale."""
+        try:
+            return datetime.strptime(text, "%a %b %d %H:%M:%S %Y")
+        except ValueError:
+            raise self.error("that is no time as IMB prints it") from None
 
     def _joined(self, first: Table, second: Table | None = None) -> Table:
         """Return a table with the columns of a second one, of the other mode, as well."""
@@ -203,6 +275,8 @@ class Output(Tables):
             self.family, self.threads = "halo", int(match["threads"])
             self.dimensions = int(match["sides"])
             self.begin(Table("simple_halo", self.number, int(match["n"])))
+        elif match := _DATE.match(line):
+            self.date, self.dated = self._time(match["date"]), self.number
         elif match := _MPI.match(line):
             self.mpi_standard = match["version"]
         elif match := _BENCHMARK.match(line):

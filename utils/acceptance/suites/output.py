@@ -8,11 +8,13 @@ import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 
 from acceptance.core.errors import ParseError
+from acceptance.core.findings import Finding
 
 #: C's `%d` and `%.2f` of what is not negative: no zero in front, no other number of decimals.
 INTEGER = re.compile(r"(0|[1-9]\d*)\Z", re.ASCII)
@@ -22,6 +24,11 @@ HALF = 0.005
 #: The slack of floating point, as a share.
 SLACK = 1e-6
 _TOKEN = re.compile(r"\S+")
+#: How far the clocks of two nodes of a job may differ: munge, by which nodes of a cluster know each
+#: other, refuses what is older (its MUNGE_DEFAULT_TTL).
+CLOCKS = timedelta(minutes=5)
+#: When a job began and ended, by the clock and in the zone of its first node.
+JobTime = tuple[datetime, datetime]
 #: The version of the outputs of `patterns` that are read.
 VERSION = "1.0"
 #: In JSON: a text, a number, and one without decimals.
@@ -115,6 +122,26 @@ class LineReader:
         """Raise ParseError when the reader stands on a last line that is cut."""
         if self.number > self.whole_lines:
             self.require_last_line()
+
+    def contradiction(self, what: str, found: str, expected: str) -> Finding:
+        """Return that the line on which the reader stands is of another job than the one that ran.
+
+        It is no fault of the form: whoever knows the job says what it had asked for.
+        """
+        text = str(self.error(f"{what}: {found} instead of {expected}"))
+        return Finding("of-another-job", text, what=what, found=found, expected=expected)
+
+    def outside(self, told: datetime, job: JobTime) -> Iterator[Finding]:
+        """Yield that a time, without a zone a local one, is not within that of the job.
+
+        Local is the zone of the job's node, or UTC, as in a container without one.
+        """
+        begin, end = job
+        zones = (told.tzinfo,) if told.tzinfo else (begin.tzinfo, timezone.utc)
+        times = [told.replace(tzinfo=zone) for zone in zones]
+        if not any(begin - CLOCKS <= time <= end + CLOCKS for time in times):
+            expected = f"{begin:%F %T} to {end:%F %T}"
+            yield self.contradiction("time", f"{times[0]:%F %T}", expected)
 
     def integer(self, token: str) -> int:
         """Read a whole number from zero on."""
