@@ -164,7 +164,7 @@ class ImbMpi1(PlacedCheck):
         low, _ = self.log2_sizes()
         sizes = self.sizes() if self.row.sized else []
         self.executable_opts = imb.options(self.benchmark, self.np, self.asked(), low, sizes)
-        self.prerun_cmds = [TELL_CLOCK]
+        self.prerun_cmds += [TELL_CLOCK]
         if self.row.family == "gpu":
             self.executable_opts.append("-mem_alloc_type device")
         elif self.row.family == "halo":

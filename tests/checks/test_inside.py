@@ -6,6 +6,7 @@ import pytest
 
 from acceptance.verdict.cases import of_case
 from tests import stored as results
+from tests.recorded import REPLAYED
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
 
@@ -24,7 +25,7 @@ done
 PROGRAM = """\
 #!/bin/sh
 [ "$PMI_RANK" = 0 ] || exit 0
-cat {folder}/output.txt
+{replayed} {folder}/output.txt
 echo '110.00 1.0' > {folder}/proc/uptime
 echo 'some avg10=0.00 avg60=0.00 avg300=0.00 total={waited}' > {folder}/proc/pressure/cpu
 """
@@ -58,8 +59,9 @@ def run(site, recorded):
         }  # fmt: skip
         for name, text in made.items():
             (folder / "proc" / name).write_text(f"{text}\n")
+        program = PROGRAM.replace("{waited}", str(waited)).replace("{replayed}", REPLAYED)
         tools = {
-            "mpiexec": MPIEXEC, "IMB-MPI1": PROGRAM.replace("{waited}", str(waited)),
+            "mpiexec": MPIEXEC, "IMB-MPI1": program,
             "python3": f"#!/bin/sh\n{python}\n",
         }  # fmt: skip
         for name, text in tools.items():
