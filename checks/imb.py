@@ -251,7 +251,7 @@ class ImbMpi1(PlacedCheck):
         told["date"] = output.date and f"{output.date:%F %T}"
         told["mpi_standard"] = output.mpi_standard
         self.provenance |= {key: text for key, text in told.items() if text}
-        self.repeated = {row.size: row.values["repetitions"] for row in table.rows}
+        self.repeated = {row.size: row.values.get("repetitions", 1) for row in table.rows}
         return self.named({row.size: row.values for row in table.rows})
 
     def is_full_sweep(self):
