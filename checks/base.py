@@ -210,7 +210,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             for name, (value, unit) in self.measurements.items()
         }
         units = {name: unit for name, (_, unit) in self.measurements.items()}
-        found = {name: self.reference_of(name, unit) for name, unit in units.items()}
+        found = self.references_of(units)
         limits = {name: each[0] for name, each in found.items() if each}
         self.reference = {self.current_partition.fullname: limits} if limits else {}
         self.judged_by = {name: each[1] for name, each in found.items() if each}
@@ -262,6 +262,10 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
     def causes(self):
         """Return what may explain a failure."""
         return []
+
+    def references_of(self, units):
+        """Return what `reference_of` does of each metric (name -> unit)."""
+        return {name: self.reference_of(name, unit) for name, unit in units.items()}
 
     def reference_of(self, name, unit):
         """Return ReFrame's reference tuple of a metric and its citation; None if there is none."""

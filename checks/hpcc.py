@@ -109,7 +109,7 @@ class Hpcc(PlacedCheck):
                 mode = "nightly" if small else "acceptance"
             self.time_limit = TIME_LIMITS[mode]
         Path(self.stagedir, INPUT).write_text(text)
-        self.prerun_cmds = [TELL_CLOCK, f"rm -f {OUTPUT}", f"sh {CACHE_SCRIPT} > {CACHE_OUT}"]
+        self.prerun_cmds += [TELL_CLOCK, f"rm -f {OUTPUT}", f"sh {CACHE_SCRIPT} > {CACHE_OUT}"]
         if not extras_of(self.current_partition).cache:
             # Told by the check at once, not a day later: nobody knew what STREAM has measured.
             self.prerun_cmds.append(f"grep -q '^cache ' {CACHE_OUT} || exit 0")

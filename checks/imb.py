@@ -164,7 +164,7 @@ class ImbMpi1(PlacedCheck):
         low, _ = self.log2_sizes()
         sizes = self.sizes() if self.row.sized else []
         self.executable_opts = imb.options(self.benchmark, self.np, self.asked(), low, sizes)
-        self.prerun_cmds = [TELL_CLOCK]
+        self.prerun_cmds += [TELL_CLOCK]
         if self.row.family == "gpu":
             self.executable_opts.append("-mem_alloc_type device")
         elif self.row.family == "halo":
@@ -251,6 +251,7 @@ class ImbMpi1(PlacedCheck):
         told["date"] = output.date and f"{output.date:%F %T}"
         told["mpi_standard"] = output.mpi_standard
         self.provenance |= {key: text for key, text in told.items() if text}
+        self.repeated = {row.size: row.values.get("repetitions", 1) for row in table.rows}
         return self.named({row.size: row.values for row in table.rows})
 
     def is_full_sweep(self):

@@ -57,6 +57,10 @@ class Variant(NamedTuple):
     gpu: str = ""
 
 
+#: How often the programs send a small message, unless they are told how often, at least.
+LEAST_REPEATED = 1000
+
+
 def shown(variant: Variant | str) -> str:
     """Return a variant as ReFrame shows parameters, or the one that a case has left of it."""
     if isinstance(variant, str):
@@ -220,14 +224,14 @@ class OsuBenchmark(PlacedCheck):
             # OMB's sums of bytes overflow; Open MPI saturates them then (its issue 8045).
             options.append("-T mpi_float")
         options += self.places()
-        self.prerun_cmds = [
+        self.prerun_cmds += [
             f"{self.launch_command()} {self.executable} {' '.join(options)} > {VALIDATION}"
         ]
         self.keep_files = [VALIDATION]
 
     def time_launch(self):
         """Let the job time the launch of a program that measures nothing itself."""
-        self.prerun_cmds = ["begin=$(date +%s%N)"]
+        self.prerun_cmds += ["begin=$(date +%s%N)"]
         self.postrun_cmds = [
             "status=$? end=$(date +%s%N)",
             'echo "launched in $(((end - begin) / 1000)) us"',
@@ -272,6 +276,7 @@ class OsuBenchmark(PlacedCheck):
         if window := self.asked_window():
             output.require_comment("Window creation", osu.WINDOWS.get(window, window))
         self.provenance["suite"] = f"OSU {output.version}"
+        self.repeated = {row.size: self.repetitions() or LEAST_REPEATED for row in table.rows}
         return self.named({row.size: row.values for row in table.rows})
 
     def is_full_sweep(self):

@@ -78,6 +78,8 @@ class PatternBenchmark(PlacedCheck):
         self.provenance["suite"] = f"patterns {output.run.version}"
         self.provenance["mpi_library"] = output.run.mpi
         self.provenance["mpi_standard"] = output.run.mpi_standard
+        timed = [row for row in output.rows if hasattr(row, "repetitions")]
+        self.repeated = {row.size_B: row.repetitions for row in timed}
         return patterns.metrics(self.row, self.np, output, source)
 
     def parameters(self):

@@ -7,13 +7,14 @@ from reframe.core.exceptions import SanityError
 from acceptance import suites
 from acceptance.core import words
 from acceptance.core.findings import Finding, seen
-from acceptance.fabric import FabricFault, facts_or_none, link_report, plausibility
-from acceptance.machine import Layout, placement, process_counts
+from acceptance.fabric import FabricFault, facts_or_none, inside, link_report, plausibility
+from acceptance.machine import WAITED, Layout, placement, process_counts
 from acceptance.suites.records import BUFFERS, SIZE_OF_FLOAT
 
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
 from .extras import extras_of
+from .inside import LINKS, Inside
 from .no_case import lacking
 from .partitions import (
     PACKED,
@@ -27,9 +28,6 @@ from .partitions import (
     standing,
 )
 from .pinned import Pinned
-
-#: The folder, below that of the run, for what the links of each node say.
-LINKS = "links"
 
 
 def published_counts(partition, benchmark: str) -> set[int]:
@@ -48,7 +46,7 @@ def part_of(memory: int, processes: int) -> int:
     return max(1, memory // processes) if memory else 0
 
 
-class PlacedCheck(JudgedCheck, Pinned):
+class PlacedCheck(JudgedCheck, Pinned, Inside):
     """A check whose ranks stand where its parameters say, or which fails as misplaced.
 
     A subclass has the parameters `np` and `placement`, and may have `mapping` and `path`
@@ -58,6 +56,8 @@ class PlacedCheck(JudgedCheck, Pinned):
 
     #: What the partition says of its simulation; None: it is measured.
     simulated = None
+    #: Whether its ranks say where they stand.
+    verified = False
     #: How many messages at once have buffers of their own.
     copies = 1
     #: Where the buffers of sender and receiver are, H (host) or D (a GPU); empty: nobody asks.
@@ -209,9 +209,10 @@ class PlacedCheck(JudgedCheck, Pinned):
             self.env_vars.update(self.needed_variables())
             return
         self.simulated = extras_of(part).simulated
-        if self.verified and self.layout.nodes > 1 and not self.simulated:
+        between = self.layout.nodes > 1 and not self.simulated
+        if self.verified and (between or self.is_inside()):
             variables["ACCEPTANCE_LINKS"] = LINKS
-            variables["ACCEPTANCE_LINK_SCRIPT"] = str(link_report.SCRIPT)
+            variables["ACCEPTANCE_LINK_SCRIPT"] = str(link_report.SCRIPT if between else WAITED)
             self.keep_files = [*self.keep_files, LINKS]
         self.env_vars.update(variables)
         self.num_tasks_per_socket = self.layout.per_socket if self.family == "srun" else None
@@ -301,7 +302,7 @@ class PlacedCheck(JudgedCheck, Pinned):
             found += self.look_at_links(nodes)
             if hops := whole_fabric.hops_of(nodes, self.simulated is not None):
                 self.provenance["hops"] = hops
-        return [*found, *self.beyond_the_wire()]
+        return [*found, *self.slow_inside(), *self.beyond_the_wire()]
 
     def look_at_links(self, nodes):
         """Read what the links of these nodes said before and after the run; return the faults."""
@@ -335,6 +336,8 @@ class PlacedCheck(JudgedCheck, Pinned):
             lines, told = plausibility.implausible_inside(
                 self.row, self.measurements, stated, self.layout
             )
+            if self.unaided:
+                lines += inside.implausible(self.row, self.measurements, self.unaided)
         else:
             facts, place, buffers = self.fabric, "wire", self.gpu_buffers
             told = plausibility.not_compared(facts, buffers, self.layout.nodes)
@@ -356,6 +359,12 @@ class PlacedCheck(JudgedCheck, Pinned):
         if bound is None or tolerances is None or "limit" not in self.sources(name):
             return None
         return (bound[0], *tolerances, unit), bound[1]
+
+    def references_of(self, units):
+        """Return what judges metrics; the node itself where nothing else does."""
+        found = super().references_of(units)
+        left = {name: unit for name, unit in units.items() if not found[name]}
+        return found | self.references_inside(left)
 
     def limited_like(self, name):
         """Return the metric whose fraction of the fabric's limit judges this one."""

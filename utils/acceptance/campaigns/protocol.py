@@ -54,7 +54,8 @@ _PRINTED = ("id", "severity", "nodes", "what", "found", "expected", "remedy", "s
 
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = (
-    *("bytes", "date", "placement", "counters", "estimate", "firmware", "hops", "memory", "wire"),
+    *("bytes", "date", "placement", "counters", "estimate", "firmware", "hops", "machine"),
+    *("memory", "wire"),
     SHARED,
     *("fabric", "fabric_name", "fabric_sha256"),
 )

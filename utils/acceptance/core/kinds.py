@@ -48,6 +48,11 @@ _NOT_OVER_IT = (
     "the number was not measured over this fabric: see which device the MPI took (UCX_NET_DEVICES, "
     "FI_PROVIDER, btl), whether ranks shared a node, and whether the facts are right"
 )
+_INSIDE = (
+    "see which way the MPI takes inside a node (I_MPI_FABRICS, FI_PROVIDER; OMPI_MCA_btl, "
+    "OMPI_MCA_pml; MPIR_CVAR_NOLOCAL, UCX_TLS), how large /dev/shm is (docker --shm-size), and "
+    "whether processes may read each other's memory (kernel.yama.ptrace_scope, seccomp)"
+)
 
 #: What failed a case, what judged its metrics, and what nothing judged.
 OF_CASES = {
@@ -71,6 +76,8 @@ OF_CASES = {
     "off-baseline": _BASELINE,
     "below-published": Kind(MAJOR, _SLOW),
     "below-limit": Kind(MAJOR, f"{_SLOW}; see that the PCIe slot and payload are as the facts say"),
+    "below-machine": Kind(MAJOR, _INSIDE),
+    "slow-inside": Kind(MAJOR, _INSIDE),
     "below-reference": Kind(MAJOR, _SLOW),
     "above-reference": Kind(
         MINOR, "better than its reference allows: see whether it still measures the same thing"
@@ -96,6 +103,9 @@ OF_CASES = {
     "shared-machine": Kind(INFO, "measure it again while nobody else uses the machine"),
     "recorded-otherwise": Kind(
         INFO, "record what is judged with what is here by `acceptance baseline`, then measure again"
+    ),
+    "unjudged-inside": Kind(
+        INFO, "measure it again while nothing else runs on the node; it needs python3, nothing more"
     ),
     "recorded": Kind(
         INFO,

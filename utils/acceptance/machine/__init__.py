@@ -37,7 +37,14 @@ from acceptance.machine.partition_size import (
     usable_cores,
     usable_memory,
 )
-from acceptance.machine.placement import MPIS, Layout, PlacementFault, misplaced
+from acceptance.machine.placement import (
+    MPIS,
+    WAITED,
+    WITHOUT_MPI,
+    Layout,
+    PlacementFault,
+    misplaced,
+)
 from acceptance.machine.slurm import (
     SLURM,
     SlurmFault,

@@ -265,6 +265,8 @@ def path(mpi: str, way: str, technology: str = "") -> dict[str, str]:
 
 #: Runs in place of the program on every rank and reports where it stands.
 SCRIPT = Path(__file__).with_name("rank.sh")
+#: Says for how long something waited for a CPU, and measures a node without MPI.
+WAITED, WITHOUT_MPI = (SCRIPT.with_name(name) for name in ("waited.sh", "without_mpi.sh"))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from acceptance.references.records import RELATIONS, ReferenceFault
 from acceptance.references.rows import text_of
 
 #: What a reference can come from, in the order in which it judges.
-SOURCES = ("baseline", "published", "limit")
+SOURCES = ("baseline", "published", "limit", "machine")
 #: What a simulated system gave before, which judges it exactly: it is deterministic.
 RECORDED = "recorded"
 #: The rounding of a number that is written and read again, as a fraction.

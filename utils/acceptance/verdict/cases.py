@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, Finding
+from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, UNJUDGED, Finding
 from acceptance.core.groups import grouped
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS, TABLE
 from acceptance.core.text import plural, shortened
@@ -178,7 +178,7 @@ def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
 
     Those were measured beside another run, or simulated with something else than their reference.
     """
-    others = (STANDING, SHARED, RECORDED_OTHERWISE, *OF_FABRICS)
+    others = (STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED, *OF_FABRICS)
     seen = [each for case in cases for each in case.findings if not each.fails]
     for text, count in Counter(each.text for each in seen if each.kind not in others).items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
@@ -194,6 +194,12 @@ def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
             f"{shared} of {len(cases)} cases were measured while another run had jobs on this "
             f"machine, and are no samples of their history: {'; '.join(runs)}"
         )
+    unjudged = Counter(each.what for each in seen if each.kind == UNJUDGED)
+    verdict.notes += [
+        f"{plural(count, 'time')} the machine itself could not judge what a case measured on it: "
+        f"{what} (the case has the numbers)"
+        for what, count in unjudged.items()
+    ]
     recorded = Counter(each.what for each in seen if each.kind == RECORDED_OTHERWISE)
     for what, count in recorded.items():
         verdict.notes.append(
@@ -225,7 +231,7 @@ def _began(case: Case) -> bool:
 
 
 #: Kinds that a case stores and of which the verdict knows more.
-_OF_VERDICT = ("", STANDING, SHARED, RECORDED_OTHERWISE)
+_OF_VERDICT = ("", STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED)
 
 
 def of_case(case: Case) -> tuple[Finding, ...]:

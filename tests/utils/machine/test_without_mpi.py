@@ -1,0 +1,80 @@
+"""What a node does without MPI, measured on this one, and how long processes waited there."""
+
+import os
+import subprocess
+import time
+
+from acceptance.fabric import inside
+from acceptance.machine import WAITED, WITHOUT_MPI, usable_cores
+
+#: A python3 that leaves a line in the file `calls` instead of measuring.
+COUNTING = "#!/bin/sh\necho called >> {}\necho '{{\"made\": 1}}'\n"
+
+
+def measured(folder, *python, path=None):
+    env = {**os.environ, **({"PATH": path} if path else {})}
+    command = ["/bin/sh", WITHOUT_MPI, folder, *python]
+    return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+
+
+def test_a_node_says_what_it_copies_and_how_long_messages_take(tmp_path):
+    run = measured(tmp_path / "kept")
+    assert run.stderr == ""
+    found = inside.read(run.stdout)
+    assert (found.node, found.cores) == (os.uname().nodename, usable_cores())
+    for copies in (found.alone, found.together):
+        assert [*copies] == [2**n for n in (16, 18, 20, 22, 24)]
+        assert all(0 < low <= median <= high for low, median, high in copies.values())
+    assert 0 < found.copy <= found.most()
+    if found.cores > 1:
+        assert all(0 < low <= median <= high for low, median, high in (found.core, found.tcp))
+    assert found.shm is None or 0 <= found.shm[1] <= found.shm[0]
+    assert abs(time.time() - found.time) < 600
+
+
+def counting(folder):
+    """Return a PATH on which python3 only counts, and the file with the count."""
+    folder.mkdir()
+    calls = folder / "calls"
+    python = folder / "python3"
+    python.write_text(COUNTING.format(calls))
+    python.chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}", calls
+
+
+def test_a_node_is_measured_once_in_ten_minutes(tmp_path):
+    path, calls = counting(tmp_path / "bin")
+    kept = tmp_path / "kept"
+    assert {measured(kept, path=path).stdout for _ in range(3)} == {'{"made": 1}\n'}
+    assert calls.read_text() == "called\n"
+    (file,) = kept.iterdir()
+    old = time.time() - 700
+    os.utime(file, (old, old))
+    measured(kept, path=path)
+    assert calls.read_text() == "called\n" * 2
+
+
+def test_reframes_own_python_measures_where_there_is_no_other(tmp_path):
+    _, calls = counting(tmp_path / "bin")
+    (tmp_path / "bin/python3").rename(tmp_path / "bin/mine")
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("hostname", "nproc", "find", "mkdir", "mv", "rm", "cat"):
+        found = next(each for each in ("/usr/bin", "/bin") if os.path.exists(f"{each}/{name}"))
+        (tools / name).symlink_to(f"{found}/{name}")
+    run = measured(tmp_path / "kept", tmp_path / "bin/mine", path=str(tools))
+    assert run.stdout == '{"made": 1}\n'
+    assert calls.read_text() == "called\n"
+    failed = measured(tmp_path / "other", path=str(tools))
+    assert failed.stdout == ""
+    assert failed.returncode != 0
+    assert failed.stderr
+
+
+def test_how_long_processes_waited_is_told(tmp_path):
+    command = ["/bin/sh", WAITED]
+    first, last = (subprocess.check_output(command, text=True) for _ in range(2))
+    found = inside.waited(first, last)
+    # A kernel may tell nothing; what it tells does not go back.
+    assert found is None or (found[0] >= 0 and found[1] >= 0)
+    assert "cpu  " in first
