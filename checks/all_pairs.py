@@ -15,8 +15,8 @@ from acceptance.core.findings import Finding
 from acceptance.core.pairs import UNITS
 from acceptance.core.text import plural
 from acceptance.machine import Layout
+from acceptance.nodes import Aim, cables, culprits
 from acceptance.nodes import AllPairs as Stored
-from acceptance.nodes import cables, culprits
 from acceptance.suites import all_pairs, patterns
 
 from .build import PatternsBuild
@@ -48,7 +48,12 @@ class AllPairs(PlacedCheck):
     crossing = variable(typ.Bool, value=True, loggable=True)
     #: Whether it does.
     crosses = False
-    #: Seconds for all rounds; those that are left are told. 0: by the mode.
+    #: How often all of it is measured; of each pair the median counts.
+    passes = variable(int, value=1, loggable=True)
+    #: What is to be seen: the fraction that a node loses of its rates, with which probability, and
+    #: the probability that a good run fails. `acceptance accept --detect` sets it, and the passes.
+    aim = variable(typ.List[float], value=[], loggable=True)
+    #: Seconds for all rounds and passes; what is left is told. 0: by the mode.
     limit = variable(int, value=0, loggable=True)
     #: What `acceptance.nodes.AllPairs` holds, as plain data.
     all_pairs = variable(dict, value={}, loggable=True)
@@ -110,8 +115,8 @@ class AllPairs(PlacedCheck):
         mode = mode_of(self.current_partition, self.mode)
         limit, shifts = self.limit or all_pairs.LIMITS[mode], self.shifts()
         self.executable_opts = [
-            "all-pairs", f"--bytes {self.large}", f"--limit {limit}", f"--output {MATRIX}",
-            f"--ranks {self.layout.per_node}",
+            "all-pairs", f"--bytes {self.large}", f"--limit {limit / self.passes:g}",
+            f"--output {MATRIX}", f"--ranks {self.layout.per_node}",
         ]  # fmt: skip
         if self.simulated:
             # No simulated rank hangs, and who polls for one that might pays in simulated time; what
@@ -125,13 +130,30 @@ class AllPairs(PlacedCheck):
             self.executable_opts.append(f"--rounds {ROUNDS}")
         elif shifts:
             self.executable_opts.append(f"--shifts {','.join(map(str, shifts))}")
+        if self.passes > 1:
+            self.postrun_cmds = [*self.further_passes(), *self.postrun_cmds]
         if self.time_limit is None:
             self.time_limit = f"{limit + 300 + self.layout.nodes}s"
         getlogger().info(
             f"{self.current_partition.fullname}: all pairs of {self.layout.nodes} nodes: "
-            f"{self.rounds_text(shifts)} in at most {limit} s; the error output of the job has an "
-            "estimate when it begins"
+            f"{self.rounds_text(shifts)}{f', {self.passes} times,' * (self.passes > 1)} in at most "
+            f"{limit} s; the error output of the job has an estimate when it begins"
         )
+
+    def further_passes(self):
+        """Return the commands that measure all of it again, each into a file of its own."""
+        launch, options = self.launch_command(), " ".join(self.executable_opts)
+        commands = [
+            f"{launch} {self.executable} {options.replace(MATRIX, name)} > {name}.log 2>&1 "
+            "|| status=$?"
+            for name in self.files[1:]
+        ]
+        return ["status=$?", *commands, "(exit $status)"]
+
+    @property
+    def files(self):
+        """Return the files that the passes write."""
+        return [MATRIX, *(f"all-pairs-{number}.txt" for number in range(2, self.passes + 1))]
 
     @property
     def large(self):
@@ -152,24 +174,30 @@ class AllPairs(PlacedCheck):
         self.read, self.fault = None, None
         if self.is_dry_run():
             return
+        parts = []
         try:
-            text = self.read_file(MATRIX)
-            # ReFrame keeps files of cases that pass.
-            shutil.copy(Path(self.stagedir, MATRIX), self.outputdir)
-            self.read = all_pairs.Measured(text, MATRIX, self.layout.nodes)
+            for name in self.files:
+                text = self.read_file(name)
+                # ReFrame keeps files of cases that pass.
+                shutil.copy(Path(self.stagedir, name), self.outputdir)
+                parts.append(all_pairs.Measured(text, name, self.layout.nodes))
+                self.fault = self.fault or parts[-1].fault
+            matrix = self.matrix = all_pairs.middle([each.matrix for each in parts])
         except (OSError, ValueError) as err:
-            self.fault = ValueError(f"{MATRIX}: not there") if isinstance(err, OSError) else err
+            self.fault = ValueError(f"{name}: not there") if isinstance(err, OSError) else err
             return
-        self.fault, matrix = self.read.fault, self.read.matrix
+        self.read, aim = parts[0], Aim(*self.aim)
         # The program exits with 1 for pairs that failed, too.
         self.says_all = self.fault is None
         ways = self.routes.ways(matrix.nodes)
-        self.found, values = culprits.judge(matrix, hops=None if ways is None else ways.hops)
+        hops = None if ways is None else ways.hops
+        self.found, values = culprits.judge(matrix, hops=hops, aim=aim)
         if ways is not None:
-            self.found = cables.with_cables(matrix, ways, self.found)
+            self.found = cables.with_cables(matrix, ways, self.found, aim)
         stored = Stored.of_matrix(
-            matrix, self.read.job.rounds, self.found, values, ways, self.routes.why
-        )
+            matrix, self.read.job.rounds, self.found, values, ways, self.routes.why, self.passes,
+            aim,
+        )  # fmt: skip
         self.all_pairs = msgspec.to_builtins(stored)
         self.routes.keep(Path(self.outputdir))
 
@@ -187,7 +215,7 @@ class AllPairs(PlacedCheck):
             raise self.fault
         self.provenance["suite"] = f"patterns {self.read.job.version}"
         self.provenance["estimate"] = f"{self.read.job.estimate_s} s"
-        return self.metrics_of(self.read.matrix)
+        return self.metrics_of(self.matrix)
 
     def troubles(self):
         """Return the culprits, and why these numbers are not what they say."""
@@ -200,7 +228,7 @@ class AllPairs(PlacedCheck):
         """Return which pairs cannot be true; the medians would hide them."""
         measured, told = self.measurements, []
         for quantity, size in (("latency", all_pairs.SMALL), ("bandwidth", self.large)):
-            pair, value = all_pairs.extreme(self.read.matrix, quantity, best=True)
+            pair, value = all_pairs.extreme(self.matrix, quantity, best=True)
             name = words.sized(quantity, size)
             self.measurements = {name: (value, measured[name][1])}
             told += [
@@ -218,7 +246,7 @@ class AllPairs(PlacedCheck):
         worst = [
             f"{pair} with {value:.5g} {UNITS[quantity]}"
             for quantity in ("latency", "bandwidth")
-            for pair, value in [all_pairs.extreme(self.read.matrix, quantity, best=False)]
+            for pair, value in [all_pairs.extreme(self.matrix, quantity, best=False)]
         ]
         which = "; which of the two nodes it is nobody can tell" if self.layout.nodes == 2 else ""
         return [f"the worst pairs: {', '.join(worst)}{which}", *super().causes()]

@@ -6,12 +6,22 @@ import numpy as np
 from acceptance.core.findings import Finding
 from acceptance.core.pairs import ALL_UNITS, INSIDE, Inside, PairMatrix
 from acceptance.nodes import AllPairs, culprits
+from acceptance.nodes.fit import USUAL
 
 NAMES = tuple(f"node{number}" for number in range(1, 9))
 VALUES = {"bandwidth": 1e4, "both": 9e3, "latency": 2.0}
 
 
-def measured(slow=(), way=(), shifts=range(1, 8), names=NAMES, failed=(), inside=(), passed=False):
+def measured(
+    slow=(),
+    way=(),
+    shifts=range(1, 8),
+    names=NAMES,
+    failed=(),
+    inside=(),
+    passed=False,
+    aim=USUAL,
+):
     """Return what nodes measure; slow ones, both ways of a pair, and some inside, at half.
 
     A slow way is measured again alone, and is the same; of slow nodes that was over if it `passed`.
@@ -45,7 +55,8 @@ def measured(slow=(), way=(), shifts=range(1, 8), names=NAMES, failed=(), inside
         failed=dict.fromkeys(failed, "no answer within 5 s"),
         inside=Inside(of_nodes),
     )
-    return AllPairs.of_matrix(matrix, len(rounds) - 1, *culprits.judge(matrix))
+    found = culprits.judge(matrix, aim=aim)
+    return AllPairs.of_matrix(matrix, len(rounds) - 1, *found, aim=aim)
 
 
 def stored(found):

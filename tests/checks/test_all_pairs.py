@@ -10,11 +10,13 @@ from tests.needs import skip_for
 from tests.netns import DEVICE
 
 FOUR = ("node1", "node2", "node3", "node4")
-#: Prints nothing; the first rank leaves the file, and ends with the status.
+#: Prints nothing; the first rank leaves the file, of a further pass its own if it has one, and ends
+#: with the status.
 PROGRAM = """\
 #!/bin/sh
 [ "$OMPI_COMM_WORLD_RANK" = 0 ] || exit 0
-cp {folder}/made.txt all-pairs.txt
+while [ "$1" != --output ]; do shift; done
+cp {folder}/$2 . 2>/dev/null || cp {folder}/made.txt $2
 exit {status}
 """
 
@@ -54,7 +56,7 @@ def four_nodes(tmp_path_factory):
 def measure(site, four_nodes, made, *options, status=0, cores=1, **facts):
     """Run the case on what was made; return it, and the gate's verdict."""
     folder = site.folder / "program"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "made.txt").write_text(made)
     (folder / "patterns").write_text(PROGRAM.format(folder=folder, status=status))
     (folder / "patterns").chmod(0o755)
@@ -106,6 +108,28 @@ def test_a_node_that_is_slow_inside_alone_is_told_as_that(site, four_nodes):
     assert "all pairs of 4 nodes measured, and inside of each, in 3 rounds" in " ".join(
         site.acceptance("gate").output.split()
     )
+
+
+def test_of_several_passes_each_pair_has_the_median(site, four_nodes):
+    (site.folder / "program").mkdir()
+    (site.folder / "program/all-pairs-2.txt").write_text(text("node3"))
+    passes = ("-S", "AllPairs.passes=3", "-S", "AllPairs.aim=0.2,0.95,0.01")
+    case, verdict = measure(site, four_nodes, text(), "--mode=acceptance", *passes)
+    assert (case.result, verdict["problems"]) == ("pass", [])
+    assert case.all_pairs["passes"] == 3
+    assert case.all_pairs["aim"] == {"detect": 0.2, "power": 0.95, "false": 0.01}
+    assert "4 nodes measured, not inside of each, in 3 rounds, each 3 times" in " ".join(
+        site.acceptance("gate").output.split()
+    )
+    assert len([*(site.var / "output").rglob("all-pairs-?.txt")]) == 2
+
+
+def test_a_pass_that_ended_early_is_no_pass(site, four_nodes):
+    (site.folder / "program").mkdir()
+    (site.folder / "program/all-pairs-2.txt").write_text(text()[:-40])
+    case, _ = measure(site, four_nodes, text(), "-S", "AllPairs.passes=2")
+    assert case.result == "fail"
+    assert "all-pairs-2.txt" in case.fail_reason
 
 
 def test_of_two_nodes_the_limit_of_the_fabric_judges_the_pair_and_nobody_tells_which(

@@ -14,6 +14,7 @@ from acceptance.campaigns.protocol import _case
 from acceptance.core.kinds import TABLE
 from acceptance.ledger import Case
 from acceptance.machine import without_case
+from acceptance.nodes import Aim
 from tests import made_nodes
 from tests.campaigns import NAMES, Held
 
@@ -258,7 +259,7 @@ def test_another_version_is_no_protocol_that_can_be_verified(site):
     path.write_text(json.dumps(make(version=1)))
     done = site.acceptance("accept", "verify", path)
     assert (done.status, done.output) == (2, "")
-    assert "no interconnect acceptance protocol of version 4" in done.errors
+    assert "no interconnect acceptance protocol of version 5" in done.errors
 
 
 def test_a_protocol_without_its_parts_is_malformed():
@@ -360,6 +361,38 @@ def test_equal_nodes_are_accepted_with_a_table_of_their_values():
     assert median.startswith("| median | 10000 | 9000 | 2 | ")
     assert first.startswith("| node1 | 10000 (+0%) | 9000 (+0%) | 2 (+0%) | 10000 (+0%) |")
     assert protocol.differences(data) == []
+
+
+def test_what_it_could_have_seen_is_told_with_the_chance_of_each_loss():
+    data = with_nodes()
+    (seen,) = data["could_have_seen"]
+    assert seen["place"] == "made:qdr+first"
+    of_one = {each["loss"]: each["accepted"] for each in seen["chances"] if each["slow"] == 1}
+    assert of_one == {0.05: 1.0, 0.1: 1.0, 0.15: 0.0, 0.2: 0.0}
+    text = markdown(data).partition("## What this acceptance could have seen")[2]
+    assert "| slow | loses 5.0% | loses 10.0% | loses 15.0% | loses 20.0% |" in text
+    assert "| 2 of the nodes | 100.0% | 100.0% | 0.0% | 0.0% |" in text
+    assert "Of cables between switches no chance is known: " in text
+    assert "only references and limits judge them" in markdown(make())
+
+
+def test_chances_that_were_made_better_are_seen():
+    data = with_nodes()
+    data["could_have_seen"][0]["chances"][0]["accepted"] = 0.0
+    data = {**data, "sha256": protocol.checksum(data)}
+    assert protocol.differences(data) == [
+        "what it could have seen: something else is written than follows from the results"
+    ]
+
+
+def test_what_was_asked_and_not_seen_is_a_reservation():
+    case = {**CASE, "nodes": NODES, **paired()}
+    found = made_nodes.measured(names=tuple(NODES), aim=Aim(0.05, 0.95, 0.01))
+    case["all_pairs"] = json.loads(msgspec.json.encode(found))
+    data = make(case, asked=with_nodes()["asked"])
+    assert (data["outcome"], ids(data)) == (
+        "accepted with reservations", ["NOT-JUDGED:made:qdr:first"],
+    )  # fmt: skip
 
 
 def test_a_slow_node_rejects_it_by_name_with_its_value_and_the_median():

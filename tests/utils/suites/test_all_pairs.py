@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from acceptance.core.errors import ParseError
+from acceptance.core.pairs import UNITS, Inside, PairMatrix
 from acceptance.suites import all_pairs
 from tests.patterns_program import whole
 
@@ -242,3 +243,36 @@ def test_what_is_not_consistent_inside_is_refused(old, new, fault):
     assert INSIDE.count(old) == 1
     with pytest.raises(ParseError, match=fault):
         whole(INSIDE.replace(old, new), ranks=3)
+
+
+def test_of_several_passes_each_value_is_the_median_and_what_one_suspected_is_no_control():
+    nan = float("nan")
+    parts = []
+    for value, again, control in ((1.0, 4.0, True), (5.0, 6.0, False), (3.0, 8.0, True)):
+        values = {name: np.array([[nan, value], [nan, nan]]) for name in UNITS}
+        inside = Inside({"latency inside": np.array([value, nan])}, {"latency inside": {0: value}})
+        parts.append(
+            PairMatrix(
+                ("a", "b"),
+                values,
+                np.array([[0, 1], [0, 0]], dtype=np.int32),
+                {"latency": {(0, 1): again}},
+                frozenset({(0, 1)} if control else ()),
+                {(1, 0): "no answer"} if value == 5 else {},
+                1,
+                inside,
+            )
+        )
+    found = all_pairs.middle(parts)
+    assert found.values["both"][0, 1] == 3
+    assert np.isnan(found.values["both"][1, 0])
+    assert found.again == {"latency": {(0, 1): 6.0}}
+    assert found.controls == frozenset()
+    assert found.failed == {(1, 0): "no answer"}
+    assert found.not_again == 3
+    assert found.inside.values["latency inside"][0] == 3
+    assert found.inside.again == {"latency inside": {0: 3.0}}
+    assert found.rounds.tolist() == [[0, 1], [0, 0]]
+    other = PairMatrix(("b", "a"), parts[0].values, parts[0].rounds)
+    with pytest.raises(ValueError, match="the nodes are others"):
+        all_pairs.middle([parts[0], other])

@@ -10,7 +10,14 @@ import yaml
 from acceptance.core.text import number_text, printable, shortened
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.ledger import Case
-from acceptance.verdict import expected_text, metric_verdict, node_lines, written_nodes
+from acceptance.verdict import (
+    Chance,
+    chance_table,
+    expected_text,
+    metric_verdict,
+    node_lines,
+    written_nodes,
+)
 
 #: Names of nodes that a cell shows.
 SHOWN = 8
@@ -22,7 +29,7 @@ def markdown(data: Mapping[str, Any]) -> str:
 
     Each section gives its headings, paragraphs and tables, which blank lines separate.
     """
-    made = (_head, _findings, _nodes, _asked, _versions, _claims, _signatures, _measured)
+    made = (_head, _findings, _nodes, _seen, _asked, _versions, _claims, _signatures, _measured)
     parts = [part for section in made for part in section(data)]
     return printable("\n\n".join(parts) + "\n")
 
@@ -103,6 +110,26 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
             header = ["node", *(f"{of.quantity}, {of.unit}" for of in measured.values)]
             medians = ["median", *(number_text(of.median) for of in measured.values)]
             yield _table(header, [medians, *([name, *cells] for name, cells in measured.rows)])
+
+
+def _seen(data: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the chance that what is slow was accepted, by the spread that was measured."""
+    yield "## What this acceptance could have seen"
+    if not data["could_have_seen"]:
+        yield "No nodes were compared with each other: only references and limits judge them."
+        return
+    yield (
+        "The chance that the comparison of nodes accepts a cluster in which so many nodes or "
+        "cables lose this fraction of their rates, by the spread that was measured."
+    )
+    for each in data["could_have_seen"]:
+        yield f"### {each['place']}"
+        yield f"With one slow node: {each['could']}."
+        if chances := msgspec.convert(each["chances"], list[Chance]):
+            yield _table(*chance_table(chances))
+            yield f"A good cluster is accepted by its nodes with {each['accepted_good']:.1%}."
+        if each["cables"]:
+            yield f"Of cables between switches no chance is known: {each['cables']}."
 
 
 def _asked(data: Mapping[str, Any]) -> Iterator[str]:

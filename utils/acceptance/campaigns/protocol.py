@@ -44,7 +44,7 @@ from acceptance.verdict import (
 )
 
 FORMAT = "interconnect acceptance protocol"
-VERSION = 4
+VERSION = 5
 ACCEPTED, RESERVED, REJECTED = "accepted", "accepted with reservations", "rejected"
 UNDECIDED = "not decided"
 #: The outcome of what was simulated, whatever its results are: that of the model is `of_model`.
@@ -315,6 +315,9 @@ def conclusions(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "counts": counts,
         "node_results": verdict.nodes,
+        "could_have_seen": [
+            seen for partition in verdict.nodes.values() for seen in partition.could_have_seen
+        ],
         "findings": [{name: getattr(each, name) for name in _PRINTED} for each in findings],
         "outcome": NO_ACCEPTANCE if simulators else decided,
         **({SIMULATED: simulators, "of_model": decided} if simulators else {}),
@@ -382,8 +385,9 @@ def _differences(data: Mapping[str, Any]) -> Iterator[str]:
         written, follows = (each.get(name, "nothing") for each in (data, again))
         if written != follows:
             yield f"{name}: {written} is written, {follows} follows from the results"
-    if data["node_results"] != again["node_results"]:
-        yield "nodes: something else is written than follows from the results"
+    for what, name in (("nodes", "node_results"), ("what it could have seen", "could_have_seen")):
+        if data[name] != again[name]:
+            yield f"{what}: something else is written than follows from the results"
     verdict = data["verdict"]
     if verdict["verdict"] == "pass" and verdict["problems"]:
         yield f"verdict: pass is written, with {len(verdict['problems'])} problems"

@@ -59,6 +59,7 @@ def plan(
     limited: str = "",
     excluded: str = "",
     extra: Sequence[str] = (),
+    of_pairs: Sequence[str] = (),
     own: Sequence[Path] = (),
     checks: Path = ROOT / "checks",
 ) -> list[Step]:
@@ -71,7 +72,8 @@ def plan(
     nodes that the benchmarks run on, as `launch` writes pins; `limited` those of which all
     pairs are measured, empty for all that are up. `extra` are further arguments of ReFrame;
     links do not get them, and pairs of nodes only what sets their own variables, for most of them
-    choose benchmarks. Raises SiteFault for a system, and a mode, that there is none of.
+    choose benchmarks; `of_pairs` are those of pairs alone. Raises SiteFault for a system, and a
+    mode, that there is none of.
     """
     chosen = configuration.system(system)
     common = [f"--system={system}"] if system else []
@@ -87,12 +89,12 @@ def plan(
     if mode == MAINTENANCE:
         groups = [group for group in groups if group[0].name == ALL_PAIRS_CHECK]
     for group in sorted(groups, key=lambda group: group[0].name != ALL_PAIRS_CHECK):
-        of_pairs = group[0].name == ALL_PAIRS_CHECK
+        pairs = group[0].name == ALL_PAIRS_CHECK
         paths = [word for path in group for word in ("-c", str(path))]
         if mode == MAINTENANCE:  # which may name files of a site
             paths += ["-n", f"^{ALL_PAIRS_TEST}"]
-        options = settings(extra, ALL_PAIRS_TEST) if of_pairs else extra
-        of = limited if of_pairs else pinned
+        options = [*of_pairs, *settings(extra, ALL_PAIRS_TEST)] if pairs else extra
+        of = limited if pairs else pinned
         pins = ["-S", f"pinned={of}"] if of else []
         name, files = "+".join(path.stem for path in group), tuple(map(str, group))
         step = Step(name, files, (*paths, "-r", *words, *common, *pins, *options), pinned=of)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from acceptance import ledger
 from acceptance.campaigns import (
     ACCEPTED,
     RESERVED,
@@ -20,6 +21,7 @@ from acceptance.campaigns import (
     conclusion,
     markdown,
     nodes,
+    power,
     preview,
     protocol,
     steps,
@@ -48,7 +50,16 @@ from acceptance.machine import slurm
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
-from acceptance.verdict import Repetition, Status, Verdict, conclude, stored, verdict_text
+from acceptance.verdict import (
+    Aim,
+    Repetition,
+    Status,
+    Verdict,
+    conclude,
+    stated_nodes,
+    stored,
+    verdict_text,
+)
 
 #: Commands that may end with options of ReFrame, behind `--`.
 COMMANDS = ("nightly", "accept")
@@ -87,6 +98,9 @@ def add(commands: Commands) -> None:
     for who in _PEOPLE:
         option(command, f"--{who} NAME", "for the protocol")
     option(command, "--output FOLDER", "of the protocol")
+    option(command, "--detect LOSS", "see a node, or its cable, that loses so much, 5% say")
+    option(command, "--power CHANCE", "with which it is seen; 0.95")
+    option(command, "--false CHANCE", "that a good cluster is rejected, at most; 0.01")
     command.set_defaults(mode="acceptance", again=0, no_alerts=True)
 
     verify = add_command(
@@ -101,7 +115,10 @@ def _add_common(command: argparse.ArgumentParser) -> Any:
     option(command, *SYSTEM)
     meaning = "checks of your own, a file or a folder of them, that take part, as reframe -c"
     option(command, f"{' '.join(_OWN)} PATH", meaning, dest="own", action="append", default=[])
-    option(command, "--dry-run", "count cases and time, run nothing")
+    accepts = command.prog.endswith("accept")
+    words = "--dry-run --plan" if accepts else "--dry-run"
+    seen = ", and say what nodes and cables it could see" if accepts else ""
+    option(command, words, f"count cases and time{seen}; run nothing", dest="dry_run")
     more: dict[str, Any] = {"metavar": "-- OPTION", "nargs": "*", "default": []}
     option(command, "reframe", "of ReFrame, for the benchmarks", **more)
     which = command.add_mutually_exclusive_group()
@@ -160,6 +177,13 @@ def _plan(options: argparse.Namespace) -> State:
     elif not night and options.nodes is not None:
         limited = nodes.limit(options.nodes, known)
     pinned = slurm.write_pins(of_turns) if night else nodes.pinned(limited, known)
+    aim = Aim() if night else _aim(options)
+    plans = [] if night else power.planned(
+        aim, system, known, limited, stated_nodes(configuration, [system["name"]]),
+        ledger.of(options.workspace) if options.workspace.results.exists() else None,
+    )  # fmt: skip
+    options.planned = plans
+    notes += [plan.line for plan in plans if aim.detect]
     plan = steps.plan(
         options.mode,
         configuration,
@@ -168,15 +192,30 @@ def _plan(options: argparse.Namespace) -> State:
         limited="" if night else pinned,
         excluded=nodes.exclusion(limited, known, system["partitions"]),
         extra=tuple(options.reframe),
+        of_pairs=power.options_of(aim, plans),
         own=options.own,
     )
     # What a campaign must share to be gone on with; login nodes may share `var/`.
     asked = {"mode": options.mode, "system": system["name"], "reframe": options.reframe}
     asked |= {"own": [str(path) for path in options.own]} if options.own else {}
     asked |= {"nodes": limited} if limited else {}
+    asked |= {"aim": [aim.detect, aim.power, aim.false]} if aim.detect else {}
     return campaign.begin(
         options.workspace.campaigns, options.command, asked, plan, campaign.now(), known, notes
     )
+
+
+def _aim(options: argparse.Namespace) -> Aim:
+    """Return what is to be seen; raises Fault for how surely without what, or more than it can."""
+    if options.detect is None:
+        if options.power or options.false:
+            raise Fault("--power and --false say how surely --detect LOSS is seen: name that, too")
+        return Aim()
+    if (false := options.false or 0.01) < Aim().false:
+        raise Fault(
+            f"--false {false:g}: what looks for paths and uplinks errs with {Aim().false:g}"
+        )
+    return Aim(options.detect, options.power or 0.95, false)
 
 
 def _campaign(new: State, options: argparse.Namespace) -> int:
@@ -249,7 +288,8 @@ def _signed(state: State, given: Verdict, options: argparse.Namespace) -> str:
 
 def _show(plan: State, options: argparse.Namespace) -> int:
     """Print what the steps would run; raises Fault where a step could not even begin."""
-    for line in (*nodes.lines(plan.nodes), *plan.notes):
+    lines = nodes.lines(plan.nodes) + (plan.notes if plan.kind == "nightly" else [])
+    for line in lines:
         print(f"nodes: {line}")
     previews = preview(plan.steps, options.mode, options.reframe, options.workspace)
     for each in previews:
@@ -263,6 +303,8 @@ def _show(plan: State, options: argparse.Namespace) -> int:
     sums = (sum(getattr(each, name) for each in previews) for name in counted)
     total = Preview(Step("all", (), ()), *sums)
     print("\n".join(wrapped("all: ", f"{_amount(total)}; then the verdict", 4)))
+    for planned in options.planned:
+        print("\n".join(planned.lines))
     for warning in dict.fromkeys(text for each in previews for text in each.warnings):
         warn(options, f"ReFrame: {warning}")
     return Status.PASSED

@@ -131,6 +131,18 @@ def rounds(text: str) -> int:
     return 0 if text == "0" else positive(text)
 
 
+def fraction(text: str) -> float:
+    """Read a fraction between 0 and 1, for argparse: `5%` or `0.05`."""
+    number, percent, rest = text.partition("%")
+    try:
+        value = float(number) / (100 if percent else 1)
+    except ValueError:
+        value = 0.0
+    if rest or not 0 < value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no fraction like 5% or 0.05")
+    return value
+
+
 def names(text: str) -> str:
     """Read a list with commas, of which no member is empty: `$FIRST,$SECOND` of unset variables."""
     if not all(name.strip() for name in text.split(",")):
@@ -142,6 +154,7 @@ def names(text: str) -> str:
 TYPES: dict[str, Callable[[str], object]] = {
     "DATE": day_of,
     "N": positive,
+    **dict.fromkeys(("LOSS", "CHANCE"), fraction),
     "LIST": names,
     **dict.fromkeys(("FILE", "FILE.json", "FOLDER", "PATH"), Path),
 }

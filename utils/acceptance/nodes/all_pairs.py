@@ -5,6 +5,7 @@ from zlib import crc32
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from acceptance.core.findings import Finding
 from acceptance.core.pairs import INSIDE, UNITS, PairMatrix
@@ -12,9 +13,13 @@ from acceptance.core.text import natural, number_text, plural, shortened
 from acceptance.core.words import direction
 from acceptance.nodes.cables import QUANTITY, Ways
 from acceptance.nodes.culprit import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY, Culprit, NodeValues
+from acceptance.nodes.fit import MEDIAN_ERROR, USUAL, Aim, spread
+from acceptance.nodes.power import Power
 
 #: The benchmark of the cases that measure all pairs.
 ALL_PAIRS = "patterns.all-pairs"
+#: The quantities whose losses are asked for.
+RATES = ("bandwidth", "both")
 #: Links that a line names, and characters of names of nodes in an id.
 _SHOWN, _LONGEST = 3, 60
 
@@ -25,7 +30,9 @@ class AllPairs(Struct, frozen=True):
     `nodes` by rank. `shifts`: of these all pairs (i, i + shift) have a value. `pairs` of `of` pairs
     were measured, in `rounds` of `planned` rounds, and `again` of them once more alone. `links`
     counts the cables on the routes between the nodes, of which no pair crossed the `uncrossed`;
-    `unrouted` says why no cable can be named, or not each. `values` has each node's own.
+    `unrouted` says why no cable can be named, or not each. `values` has each node's own. All of it
+    was measured in so many `passes`, of which each pair has the median. `aim`: what was to be seen.
+    `crossing` counts the pairs over the cable that fewest cross, in a direction.
     """
 
     nodes: tuple[str, ...]
@@ -40,6 +47,9 @@ class AllPairs(Struct, frozen=True):
     uncrossed: tuple[str, ...] = ()
     unrouted: str = ""
     values: tuple[NodeValues, ...] = ()
+    passes: int = 1
+    aim: Aim = USUAL
+    crossing: int = 0
 
     @classmethod
     def of_matrix(
@@ -50,13 +60,19 @@ class AllPairs(Struct, frozen=True):
         values: Sequence[NodeValues],
         ways: Ways | None = None,
         unrouted: str = "",
+        passes: int = 1,
+        aim: Aim = USUAL,
     ) -> "AllPairs":
-        """Return what is stored of a matrix that was judged, `planned` being its rounds."""
+        """Return what is stored of a matrix that was judged, `planned` being its rounds.
+
+        What was to be seen and could not be is told as what could not be judged.
+        """
         both_sorts = {**matrix.values, **matrix.inside.values}
         count, measured = len(matrix.nodes), matrix.measured
         ranks = np.arange(count)
         shifts = [k for k in range(1, count) if measured[ranks, (ranks + k) % count].all()]
-        return cls(
+        of_rates = np.isfinite(matrix.values.get(QUANTITY, np.nan))
+        found = cls(
             matrix.nodes,
             tuple(name for name, each in both_sorts.items() if np.isfinite(each).any()),
             tuple(shifts),
@@ -66,10 +82,44 @@ class AllPairs(Struct, frozen=True):
             len({pair for again in matrix.again.values() for pair in again}),
             tuple(culprits),
             ways.number if ways else 0,
-            ways.uncrossed(np.isfinite(matrix.values.get(QUANTITY, np.nan))) if ways else (),
+            ways.uncrossed(of_rates) if ways else (),
             "; ".join(filter(None, (unrouted, ways.unlooked if ways else ""))),
             tuple(values),
+            passes,
+            aim,
+            ways.crossing(of_rates) if ways else 0,
         )
+        return replace(found, culprits=(*found.culprits, *found._unseen()))
+
+    def _unseen(self) -> list[Culprit]:
+        """Return that what was to be seen could not be, with what could."""
+        detect, power = self.aim.detect, self.power
+        if not detect or (power and power.is_enough):
+            return []
+        why = f"that a node loses {detect:.1%} was to be seen with {self.aim.power:.0%}"
+        return [Culprit(NOT_JUDGED, why=f"{why}: {self.could}")]
+
+    @property
+    def could(self) -> str:
+        """Say which loss of a node it could see."""
+        return self.power.could if self.power else "the spread of its pairs is not known"
+
+    @property
+    def power(self) -> Power | None:
+        """Return what it could see of nodes; None where the spread of its pairs is not known."""
+        rates = [each for each in self.values if each.quantity in RATES and each.noise is not None]
+        count = len(self.nodes)
+        if not rates or not self.pairs:
+            return None
+        each, noise = self.pairs // count, max(of.noise or 0.0 for of in rates)
+        shares = [np.log([v or np.nan for v in of.values]) - np.log(of.median) for of in rates]
+        known = np.concatenate(shares)
+        # A value is the mean of what a node sends and receives.
+        of_noise = MEDIAN_ERROR * noise / np.sqrt(2 * max(each, 1))
+        whole = spread(known[np.isfinite(known)])
+        differ = float(np.sqrt(max(whole**2 - of_noise**2, 0.0)))
+        crossing = 0 if self.unrouted or self.uncrossed else self.crossing
+        return Power(count, each, noise, differ, self.aim, self.links, crossing)
 
     @property
     def of(self) -> int:
@@ -134,6 +184,8 @@ class AllPairs(Struct, frozen=True):
         words += f" in {plural(self.rounds, 'round')}"
         if self.rounds < self.planned:
             words += f" of {self.planned}: no time was left for the others"
+        if self.passes > 1:
+            words += f", each {self.passes} times"
         if self.again:
             words += f", {self.again} of them again alone"
         words = ", ".join(filter(None, (words, self.cables)))

@@ -35,7 +35,7 @@ from acceptance.nodes.culprit import (
     Culprit,
 )
 from acceptance.nodes.explanations import Explanation
-from acceptance.nodes.fit import Classes, Floats, log_loss
+from acceptance.nodes.fit import USUAL, Aim, Classes, Floats, log_loss
 
 #: One pair in so many is slow, or fast, for no reason that a link has: a burst of other traffic.
 STRAY = 100
@@ -101,8 +101,11 @@ class _Search:
     of `Routes`, NONE after the last one.
     """
 
-    def __init__(self, value: Floats, again: Floats, steps: NDArray[np.int32], count: int) -> None:
+    def __init__(
+        self, value: Floats, again: Floats, steps: NDArray[np.int32], count: int, smallest: float
+    ) -> None:
         self.value, self.again, self.count = value, again, count
+        self.smallest = smallest
         pair, step = np.nonzero(steps != NONE)
         order = np.argsort(steps[pair, step], kind="stable")
         self.pair, self.direction = pair[order], steps[pair, step][order]
@@ -115,7 +118,7 @@ class _Search:
 
     def gains(self, base: Floats) -> Floats:
         """Return how much more likely all values are if a direction has its level; (links, 2)."""
-        rows = np.flatnonzero((self.level < np.log(1 - LEAST))[self.direction])
+        rows = np.flatnonzero((self.level < np.log(1 - self.smallest))[self.direction])
         pair, direction = self.pair[rows], self.direction[rows]
         before, at = base[pair], np.minimum(base[pair], self.level[direction])
         gain = np.zeros(len(rows))
@@ -203,6 +206,12 @@ class Ways:
         left = self._links(self.hops > 0) - self._links(measured)
         return tuple(map(self.text, sorted(left)))
 
+    def crossing(self, measured: NDArray[np.bool_]) -> int:
+        """Return how many measured pairs cross the direction that fewest cross."""
+        steps = self.steps[measured]
+        counts = np.unique(steps[steps != NONE], return_counts=True)[1]
+        return int(counts.min()) if counts.size else 0
+
     def _links(self, pairs: NDArray[np.bool_]) -> set[int]:
         steps = self.steps[pairs]
         return set(np.unique(steps[steps != NONE] // 2).tolist())
@@ -212,14 +221,21 @@ class Ways:
         return self.topology.link_text(self.routes.links[link])
 
 
-def with_cables(matrix: PairMatrix, ways: Ways, culprits: Iterable[Culprit]) -> list[Culprit]:
+def least_of(aim: Aim) -> float:
+    """Return the loss of a cable from which it is named; of what is asked at most the half."""
+    return min(LEAST, aim.detect / 2 or LEAST)
+
+
+def with_cables(
+    matrix: PairMatrix, ways: Ways, culprits: Iterable[Culprit], aim: Aim = USUAL
+) -> list[Culprit]:
     """Return culprits and the cables behind them.
 
     The cable of a node that is slow with everybody is no culprit beside the node: what it trained
     at is said of the node. What another cable explains is left out for that: a path, an uplink, and
     a node to which one cable between switches has all routes.
     """
-    slow = _slow_links(matrix, ways)
+    slow = _slow_links(matrix, ways, least_of(aim))
     kept, taken = [], set[int]()
     for culprit in culprits:
         own = [each for each in slow if _is_of_node(each, culprit, ways)]
@@ -232,7 +248,7 @@ def with_cables(matrix: PairMatrix, ways: Ways, culprits: Iterable[Culprit]) -> 
     return [*cables, *kept]
 
 
-def _slow_links(matrix: PairMatrix, ways: Ways) -> list[Slow]:
+def _slow_links(matrix: PairMatrix, ways: Ways, least: float) -> list[Slow]:
     values = matrix.values.get(QUANTITY)
     if values is None:
         return []
@@ -241,7 +257,8 @@ def _slow_links(matrix: PairMatrix, ways: Ways) -> list[Slow]:
     classes = Classes(measured, matrix.rounds.astype(np.intp), ways.hops)
     loss = (logs - classes.medians(logs))[measured]
     count = 2 * len(ways.routes.links)
-    return [*_Search(-loss, _again(matrix)[measured], ways.steps[measured], count).found()]
+    again, steps = _again(matrix)[measured], ways.steps[measured]
+    return [*_Search(-loss, again, steps, count, least).found()]
 
 
 def _again(matrix: PairMatrix) -> Floats:

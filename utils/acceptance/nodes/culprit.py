@@ -46,19 +46,23 @@ _QUANTITIES |= {INSIDE[name]: f"{text} inside of a node" for name, text in _QUAN
 class NodeValues(Struct, frozen=True):
     """A value of each node in a quantity, as pairs of good ones would have it; None: not known.
 
-    `median` is that of the good nodes, with which they are compared.
+    `median` is that of the good nodes, with which they are compared. `noise` is the spread of their
+    pairs, as a fraction; None: it was not looked at.
     """
 
     quantity: str
     unit: str
     median: float
     values: tuple[float | None, ...]
+    noise: float | None = None
 
     @classmethod
-    def of(cls, quantity: str, median: float, values: NDArray[np.float64]) -> "NodeValues":
+    def of(
+        cls, quantity: str, median: float, values: NDArray[np.float64], noise: float | None = None
+    ) -> "NodeValues":
         """Return the values of nodes of which NaN is not known."""
         known = tuple(value if value == value else None for value in values.tolist())
-        return cls(quantity, ALL_UNITS[quantity], median, known)
+        return cls(quantity, ALL_UNITS[quantity], median, known, noise)
 
     def text_of(self, node: int) -> str:
         """Write the value of a node, and how far it is from the median."""

@@ -69,7 +69,8 @@ from acceptance.nodes.fit import (
     SLOW_FROM,
     SMALLEST,
     SMALLEST_INSIDE,
-    SMALLEST_OF_NODE,
+    USUAL,
+    Aim,
     Bools,
     Classes,
     Fit,
@@ -166,12 +167,13 @@ def find(matrix: PairMatrix, *, hops: Ints | None = None) -> list[Culprit]:
 
 
 def judge(
-    matrix: PairMatrix, *, hops: Ints | None = None
+    matrix: PairMatrix, *, hops: Ints | None = None, aim: Aim = USUAL
 ) -> tuple[list[Culprit], list[NodeValues]]:
     """Judge nodes, paths and uplinks by what was measured: what is slow or failed, and of which.
 
     Returned are the culprits, what could not be judged among them, and values of each node.
     `hops`: (N, N), links between two nodes; without them latencies are asked for the distances.
+    `aim`: how small a loss of a node is asked for.
     """
     inside, values = slow_inside(matrix)
     found = [*_failed_pairs(matrix), *inside]
@@ -184,7 +186,7 @@ def judge(
         logs = {each: log_loss(matrix.values[each], UNITS[each]) for each in present}
         far = distances(logs["latency"]) if hops is None and present == ["latency"] else hops
         alike = slower_kind([*logs.values()], matrix.rounds.astype(np.intp), far, family[0])
-        searches = [_Search(matrix, quantity, far, alike) for quantity in present]
+        searches = [_Search(matrix, quantity, far, alike, aim) for quantity in present]
         searches = [
             search for search in searches if search.judged.sum() >= min(count, FEWEST_NODES)
         ]
@@ -262,8 +264,11 @@ def _family(searches: list["_Search"]) -> list[Culprit]:
 class _Search:
     """Looks for culprits in one quantity of a matrix."""
 
-    def __init__(self, matrix: PairMatrix, quantity: str, hops: Ints | None, kind: Bools) -> None:
+    def __init__(
+        self, matrix: PairMatrix, quantity: str, hops: Ints | None, kind: Bools, aim: Aim
+    ) -> None:
         self.matrix, self.quantity, self.unit = matrix, quantity, UNITS[quantity]
+        self.smallest = aim.smallest(quantity)
         values = matrix.values[quantity]
         has = np.isfinite(values)
         self.judged = np.minimum(has.sum(axis=0), has.sum(axis=1)) >= FEWEST_VALUES
@@ -285,7 +290,7 @@ class _Search:
         # A latency is larger between the leaves of any fabric.
         if self.unit != "us":
             self._take(two_parts(self.left, quantity))
-        self.fit = slow_nodes(self.left, classes, quantity)
+        self.fit = slow_nodes(self.left, classes, quantity, aim)
         if self.unit != "us":
             single = self._unexplained(self.fit.bad_senders, self.fit.bad_receivers)
             self._take(slow_blocks(self.fit, single, self.rounds, quantity))
@@ -316,7 +321,7 @@ class _Search:
 
     def _confirms(self, again: float, before: float) -> bool:
         """Tell whether a loss is still there when nothing else is busy."""
-        return again >= max(SMALLEST_OF_NODE[self.quantity] / 2, CONFIRMED_FROM * before)
+        return again >= max(self.smallest / 2, CONFIRMED_FROM * before)
 
     def _take(self, shared: list[Explanation]) -> None:
         """Take from the logarithms what pairs lose by what several nodes share."""
@@ -388,7 +393,10 @@ class _Search:
         shares = (fitted.sends + fitted.receives) / 2 + self.of_kind
         values = np.exp((level + shares) * (1 if self.unit == "us" else -1))
         known = np.where(self.judged, values, np.nan)
-        return NodeValues.of(self.quantity, value_of(level, self.unit), known)
+        # What was supposed before any was seen is no measurement.
+        squares = fitted.noise**2 * fitted.freedom - PRIOR_WORTH * PRIOR_NOISE**2
+        noise = math.sqrt(max(squares, 0.0) / (fitted.freedom - PRIOR_WORTH))
+        return NodeValues.of(self.quantity, value_of(level, self.unit), known, noise)
 
     def unexplained(self, found: Iterable[Explanation]) -> list[Culprit]:
         """Return what pairs share that are slow twice, if neither `found` nor chance explains."""

@@ -52,6 +52,8 @@ from acceptance.nodes.fit import (
     T3_SCALE,
     TAIL_FEWEST,
     TAIL_SHARE,
+    USUAL,
+    Aim,
     Bools,
     Classes,
     Fit,
@@ -229,7 +231,7 @@ def slower_kind(each: Sequence[Floats], rounds: Ints, hops: Ints | None, quantit
         return nobody
     classes = Classes(has, rounds, hops)
     first = fit(logs, classes, nobody, nobody)
-    best, error, worse = _at_best(logs, first, quantity)
+    best, error, worse = _at_best(logs, first, quantity, USUAL)
     kind = worse
     if 2 * worse.sum() < count and worse.any():
         ordered = np.sort(best[worse])
@@ -252,29 +254,29 @@ def slower_kind(each: Sequence[Floats], rounds: Ints, hops: Ints | None, quantit
     return kind if is_kind else nobody
 
 
-def slow_nodes(logs: Floats, classes: Classes, quantity: str) -> Fit:
+def slow_nodes(logs: Floats, classes: Classes, quantity: str, aim: Aim) -> Fit:
     """Fit a matrix of logarithmic losses, of which half are good, without its slow nodes."""
     count = len(logs)
     nobody = np.zeros(count, dtype=bool)
     fitted = fit(logs, classes, nobody, nobody)
     if count < EMPIRICAL_FROM:
-        *_, start = _at_best(logs, fitted, quantity)
+        *_, start = _at_best(logs, fitted, quantity, aim)
         if 2 * start.sum() < count:
             fitted = fit(logs, classes, start, start)
     for _ in range(2):
-        fitted = fit(logs, classes, *_over_bounds(fitted, quantity))
-    sends, receives = _over_bounds(fitted, quantity)
+        fitted = fit(logs, classes, *_over_bounds(fitted, quantity, aim))
+    sends, receives = _over_bounds(fitted, quantity, aim)
     return replace(fitted, bad_senders=sends, bad_receivers=receives)
 
 
-def _bounds(fitted: Fit, errors: Floats, quantity: str) -> Floats:
+def _bounds(fitted: Fit, errors: Floats, quantity: str, aim: Aim) -> Floats:
     """Return the loss up to which a node is as good as others: by noise, and by its distance."""
     by_distance = reach(fitted) if quantity == "latency" else 0.0
-    wide = beyond_chance(len(errors), fitted.freedom) * errors + by_distance
-    return np.maximum(SMALLEST_OF_NODE[quantity], wide)
+    wide = beyond_chance(len(errors), fitted.freedom, aim.false_nodes) * errors + by_distance
+    return np.maximum(aim.smallest(quantity), wide)
 
 
-def _at_best(logs: Floats, fitted: Fit, quantity: str) -> tuple[Floats, Floats, Bools]:
+def _at_best(logs: Floats, fitted: Fit, quantity: str, aim: Aim) -> tuple[Floats, Floats, Bools]:
     """Return the best quarter of partners of each node, its error, and whose is worse than good.
 
     That is, than the better quarter of the nodes: with half of them slow most pairs are, and
@@ -286,11 +288,11 @@ def _at_best(logs: Floats, fitted: Fit, quantity: str) -> tuple[Floats, Floats, 
     best = np.where(number > 0, both[rows, np.maximum(number - 1, 0) // 4], np.nan)
     error = QUARTILE_ERROR * fitted.noise / np.sqrt(np.maximum(number, 1))
     anchor = better_quarter(np.sort(best[np.isfinite(best)]))
-    worse: Bools = np.nan_to_num(best - anchor) > _bounds(fitted, error, quantity)
+    worse: Bools = np.nan_to_num(best - anchor) > _bounds(fitted, error, quantity, aim)
     return best, error, worse
 
 
-def _over_bounds(fitted: Fit, quantity: str) -> tuple[Bools, Bools]:
+def _over_bounds(fitted: Fit, quantity: str, aim: Aim) -> tuple[Bools, Bools]:
     """Tell which senders and which receivers are worse than noise and structure explain."""
     measured = np.isfinite(fitted.loss)
     shares = (fitted.sends, measured.sum(axis=1)), (fitted.receives, measured.sum(axis=0))
@@ -300,7 +302,7 @@ def _over_bounds(fitted: Fit, quantity: str) -> tuple[Bools, Bools]:
         error = MEDIAN_ERROR * fitted.noise / np.sqrt(np.maximum(number, 1))
         if len(share) >= EMPIRICAL_FROM:
             error = np.maximum(error, spread(share))
-        is_slow: Bools = share > _bounds(fitted, error, quantity)
+        is_slow: Bools = share > _bounds(fitted, error, quantity, aim)
         if quantity == "latency":  # else it is far from most, and its best partner is near
             is_slow &= best - np.median(best) >= SLOW_FROM * share
         slow.append(is_slow)

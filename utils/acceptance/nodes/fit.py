@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from acceptance.core.robust import MAD_TO_STD
@@ -129,6 +130,35 @@ BLOCKS = 6
 LEFT_SCORE = 4.0
 
 
+class Aim(Struct, frozen=True, forbid_unknown_fields=True):
+    """What an acceptance is to show of nodes, their cables and ports.
+
+    A node that loses the fraction `detect` of its rates (0: nothing is asked, `SMALLEST_OF_NODE`
+    counts) is found with the probability `power`; a healthy run is rejected with `false` at most.
+    """
+
+    detect: float = 0.0
+    power: float = 0.95
+    false: float = 4 * FALSE_RATE
+
+    def smallest(self, quantity: str) -> float:
+        """Return the smallest loss of a node that is reported: of what is asked at most the half.
+
+        So much nodes may differ that are good; the other half is for noise.
+        """
+        least = SMALLEST_OF_NODE[quantity]
+        if quantity == "latency" or not self.detect:
+            return least
+        return min(least, -math.log1p(-self.detect) / 2)
+
+    @property
+    def false_nodes(self) -> float:
+        """Return what the search of nodes may take of `false`; the others are as always."""
+        return max(self.false - 3 * FALSE_RATE, FALSE_RATE)
+
+
+#: Nothing more than always.
+USUAL = Aim()
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
@@ -310,13 +340,13 @@ def _centred(shares: Floats, bad: Bools) -> Floats:
     return np.nan_to_num(shares - middle)
 
 
-def beyond_chance(nodes: int, freedom: float) -> float:
+def beyond_chance(nodes: int, freedom: float, false: float = FALSE_RATE) -> float:
     """Return how many standard errors no share of so many nodes is off by chance.
 
     Of two shares in three quantities; a quantile of Student's t: the first term of its expansion
     around the normal one (Cornish and Fisher).
     """
-    normal = -NormalDist().inv_cdf(FALSE_RATE / (6 * nodes))
+    normal = -NormalDist().inv_cdf(false / (6 * nodes))
     return normal + (normal**3 + normal) / (4 * freedom)
 
 

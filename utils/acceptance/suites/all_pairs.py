@@ -27,7 +27,8 @@ Numpy is imported where there is a matrix, not by each start of ReFrame.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _T = TypeVar("_T")
+_K = TypeVar("_K")
 #: Bytes of the message whose time is the latency, and of that whose bandwidth is told.
 SMALL, LARGE = 8, 2**22
 #: The latter of a simulation: it has the same bandwidth there, and copies what is sent.
@@ -381,6 +383,66 @@ class Measured(LineReader):
             self.end.not_again if self.end else 0,
             inside,
         )
+
+
+def middle(parts: Sequence[PairMatrix]) -> PairMatrix:
+    """Return what the same nodes measured in several passes: of each value the median.
+
+    A pair is a control as long as no pass suspected it. Raises ValueError where the nodes are
+    others, or in another order.
+    """
+    import numpy as np
+
+    first = parts[0]
+    if any(part.nodes != first.nodes for part in parts):
+        raise ValueError("the nodes are others than in the first pass, or in another order")
+    suspects = {
+        pair for part in parts for of in part.again.values() for pair in {*of} - part.controls
+    }
+    return PairMatrix(
+        first.nodes,
+        _middle_of_all([part.values for part in parts]),
+        np.max([part.rounds for part in parts], axis=0),
+        _middle_of_each([part.again for part in parts]),
+        frozenset[Pair]().union(*(part.controls for part in parts)) - suspects,
+        {pair: why for part in parts for pair, why in part.failed.items()},
+        sum(part.not_again for part in parts),
+        Inside(
+            _middle_of_all([part.inside.values for part in parts]),
+            _middle_of_each([part.inside.again for part in parts]),
+            {node: why for part in parts for node, why in part.inside.failed.items()},
+        ),
+    )
+
+
+def _middle_of_all(
+    parts: Sequence[Mapping[str, NDArray[np.float64]]],
+) -> dict[str, NDArray[np.float64]]:
+    """Return the median of each value, of the passes that have it; NaN where none has."""
+    import numpy as np
+
+    found = {}
+    for name in parts[0]:
+        each = np.array([part[name] for part in parts if name in part])
+        found[name] = np.full(each.shape[1:], np.nan)
+        has = np.isfinite(each).any(axis=0)
+        found[name][has] = np.nanmedian(each[:, has], axis=0)
+    return found
+
+
+def _middle_of_each(
+    parts: Sequence[Mapping[str, Mapping[_K, float]]],
+) -> dict[str, dict[_K, float]]:
+    """Return the same of what was measured again, of the passes that did."""
+    found: dict[str, dict[_K, list[float]]] = {}
+    for part in parts:
+        for name, of in part.items():
+            for key, value in of.items():
+                found.setdefault(name, {}).setdefault(key, []).append(value)
+    return {
+        name: {key: statistics.median(values) for key, values in of.items()}
+        for name, of in found.items()
+    }
 
 
 def _inside(pairs: Mapping[Pair, _T]) -> dict[int, _T]:

@@ -1,5 +1,6 @@
 """One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
 
+from acceptance.nodes import Aim, Chance, Power, chance_table
 from acceptance.verdict import stored
 from acceptance.verdict.cases import (
     expected_text,
@@ -15,6 +16,7 @@ from acceptance.verdict.evidence import Evidence, Run, find_run
 from acceptance.verdict.model import ACCEPT, CaseResult, Status, SuiteUse, Verdict
 from acceptance.verdict.nodes import (
     Nodes,
+    Paired,
     PartitionNodes,
     node_lines,
     place_of,

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from acceptance.core.extras import node_count
 from acceptance.core.findings import Finding
@@ -63,6 +64,26 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
     looked_at: tuple[str, ...] = ()
     all_pairs: tuple[Paired, ...] = ()
     not_paired: str = ""
+
+    @property
+    def could_have_seen(self) -> list[dict[str, Any]]:
+        """Return the chance of each loss in each comparison of its nodes, or why none is known."""
+        found = []
+        for measured in self.all_pairs:
+            power = measured.power
+            known = power is not None and power.crossing
+            found.append({
+                "place": f"{self.place}+{measured.environment}",
+                "could": measured.could,
+                "accepted_good": round(power.accepted_good, 3) if power else None,
+                "cables": "" if known else measured.unrouted or "not each was crossed",
+                # With so many digits as all machines agree on.
+                "chances": [
+                    replace(each, loss=round(each.loss, 4), accepted=round(each.accepted, 3))
+                    for each in (power.characteristic if power else ())
+                ],
+            })  # fmt: skip
+        return found
 
     @property
     def findings(self) -> list[Finding]:

@@ -1,0 +1,99 @@
+"""What an acceptance plans of all pairs, by what is known of a partition."""
+
+import msgspec
+import pytest
+
+from acceptance.campaigns.power import ASSUMED, MOST, options_of, planned
+from acceptance.machine import SlurmNode
+from acceptance.nodes import Aim, AllPairs, culprits
+from tests.made import Case, Database
+from tests.made_matrices import made
+from tests.stored import opened
+
+AIM = Aim(0.05, 0.95, 0.01)
+SYSTEM = {"name": "made", "partitions": [{"name": "thin"}]}
+PLACE = "made:thin"
+
+
+def plan(count=16, aim=AIM, past=None, known=None, limited=None):
+    """Return what is planned of the one partition."""
+    stated = {PLACE: count} if count else {}
+    (found,) = planned(aim, SYSTEM, known or {}, limited or {}, stated, past)
+    return found
+
+
+def test_the_fewest_passes_are_taken_that_see_what_is_asked():
+    once, often = plan(16), plan(6)
+    assert once.passes == 1
+    assert once.is_enough
+    assert often.passes > 1
+    assert often.is_enough
+    fewer = often.power.of_passes(often.passes - 2) * ASSUMED
+    assert fewer > often.power.noise
+    assert options_of(AIM, [once, often]) == [
+        "-S", "AllPairs.aim=0.05,0.95,0.01", "-S", f"AllPairs.passes={often.passes}",
+    ]  # fmt: skip
+    text = " ".join(" ".join(once.lines).split())
+    assert "120 pairs, each way, in 15 rounds" in text
+    assert "a spread of 2% is assumed: none was measured here; a pilot measures it" in text
+    assert "Cables between switches: not known before the routes" in text
+    assert "1 of the nodes" in text
+
+
+def test_what_no_number_of_passes_shows_is_told():
+    many = plan(16, Aim(0.01, 0.95, 0.01))
+    assert (many.passes, many.is_enough) == (MOST, False)
+    assert f"{MOST} times are the most, and too few for a loss of 1.0% as asked" in many.line
+    # Of four nodes the noise that is supposed before any is seen is never overcome.
+    assert "no number is enough for a loss of 5.0% as asked" in plan(4).line
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (2, "of 2 nodes no chance is known: four can be told apart"),
+        (3, "of 3 nodes no chance is known"),
+        (None, "nobody knows how many nodes it has"),
+    ],
+)
+def test_of_too_few_or_unknown_nodes_it_says_why_nothing_is_planned(count, words):
+    found = plan(count)
+    assert found.power is None
+    assert words in " ".join(found.lines)
+    assert options_of(AIM, [found])[-1] == "AllPairs.passes=1"
+
+
+def test_without_a_question_nothing_is_set_and_the_chances_are_told_all_the_same():
+    found = plan(16, Aim())
+    assert options_of(Aim(), [found]) == []
+    assert found.passes == 1
+    assert "loses 10.0%" in " ".join(found.lines)
+    assert planned(AIM, SYSTEM, {}, {}, {PLACE: 1}, None) == []
+
+
+def test_nodes_are_those_that_are_up_and_wanted():
+    nodes = [SlurmNode(f"node{n}", "idle" if n < 9 else "down", "", n < 9) for n in range(1, 13)]
+    assert plan(known={"thin": nodes}).power.nodes == 8
+    names = [node.name for node in nodes[:5]]
+    assert plan(known={"thin": nodes}, limited={"thin": names}).power.nodes == 5
+
+
+def test_the_spread_is_that_which_was_measured_last(tmp_path):
+    database = Database(tmp_path / "results.db")
+    for spread, passes, partition in ((0.08, 1, "thin"), (0.03, 3, "thin"), (0.2, 1, "fat")):
+        matrix, _ = made(32, 3, spread=spread)
+        stored = AllPairs.of_matrix(matrix, 31, *culprits.judge(matrix), passes=passes)
+        more = {"all_pairs": msgspec.to_builtins(stored)}
+        metrics = {"pairs": (float(stored.pairs), "1")}
+        database.add([Case("AllPairs", metrics, partition=partition, more=more)])
+    found = plan(16, past=opened(database.path))
+    assert found.source == "its spread is that of session 00000001"
+    once = found.power.noise / found.power.of_passes(found.passes)
+    assert once == pytest.approx(0.03 / found.power.of_passes(3), rel=0.15)
+
+
+def test_what_is_stored_and_is_none_is_no_spread(tmp_path):
+    database = Database(tmp_path / "results.db")
+    more = {"all_pairs": {"nodes": 3}}
+    database.add([Case("AllPairs", {"pairs": (2.0, "1")}, partition="thin", more=more)])
+    assert "assumed" in plan(16, past=opened(database.path)).source
