@@ -268,7 +268,7 @@ def guidelines_text(counts: Mapping[str, int]) -> str:
     again = f"acceptance gate --again {guidelines.rounds_for(suspected)}"
     if suspected and suspected == known["undecided"]:
         possible = plural(suspected, "possible violation")
-        return f"{possible} in {compared}, not measured again; {again} decides"
+        return f"{possible} in {compared}, undecided; {again} decides"
     told = f"{known['violated']} violated in {compared}"
     if suspected:
         told += f"; {known['noise']} of {plural(suspected, 'suspicion')} were noise"

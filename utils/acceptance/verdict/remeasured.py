@@ -10,7 +10,9 @@ none left out.
 """
 
 import itertools
+import math
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,14 +49,16 @@ Undecided = Callable[[Evidence], Cases]
 
 @dataclass(frozen=True)
 class Repetition:
-    """In how many rounds at most to measure again, and where the output goes, ReFrame's included.
+    """In how many rounds at most to measure again, and where it is told.
 
-    ReFrame inherits `inherited_fds`, the descriptor of a lock for instance.
+    ReFrame inherits `inherited_fds`, the descriptor of a lock for instance. No round begins when
+    the run that is judged began so many `minutes` ago.
     """
 
     rounds: int
     output: TextIO
     inherited_fds: Sequence[int] = ()
+    minutes: float = math.inf
 
 
 def suspects(series: Iterable[Series], newest: float) -> Cases:
@@ -84,19 +88,26 @@ def measure_again(
     if how and how.rounds:
         child = ReframeProcess(how.inherited_fds)
         with child.heeding():
-            for number in range(1, how.rounds + 1):
-                if not (cases := _undecided(evidence, judges)):
+            rounds = 0
+            while (cases := _undecided(evidence, judges)) and rounds < how.rounds:
+                if _is_late(evidence, how):
                     break
-                how.output.write(f"acceptance: again, round {number} of {how.rounds} at most\n")
+                rounds += 1
+                how.output.write(f"acceptance: again, round {rounds} of {how.rounds} at most\n")
                 verdict.notes += _run(evidence, cases, done, how, child)
                 done = _judge_repetitions(verdict, evidence, done)
-        if cases and (cases := _undecided(evidence, judges)):
+        if cases:
             names = shortened([*dict.fromkeys(itertools.chain(*cases.values()))])
-            after = f"after {plural(how.rounds, 'round')}"
+            after = f"after {plural(rounds, 'round')}"
             verdict.notes.append(f"cannot tell at this cost, {after}: {names}")
     if done:
         names = ", ".join(sorted({case.name for each in evidence.again for case in each.cases}))
         verdict.notes.append(f"measured again, {done} times in all: {names}")
+
+
+def _is_late(evidence: Evidence, how: Repetition) -> bool:
+    begin = min((session.start for session in evidence.sessions), default=math.inf)
+    return time.time() - begin > 60 * how.minutes
 
 
 def _undecided(evidence: Evidence, judges: Sequence[Undecided]) -> Cases:
@@ -149,7 +160,8 @@ def _run(
         together.setdefault((where, *command(run.arguments)), []).extend(cases[uuid])
     for number, ((where, *words), names) in enumerate(together.items(), done + 1):
         names = [*dict.fromkeys(names)]
-        how.output.write(f"acceptance: again: {', '.join(names)}\n")
+        count = plural(len(names), "case")
+        how.output.write(f"acceptance: again, {count}: {shortened(names, 2)}\n")
         how.output.flush()
         child.check()
         child.run(
@@ -190,5 +202,5 @@ def own_options(names: Iterable[str], label: str) -> list[str]:
     """
     patterns = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
     narrowed = [word for pattern in patterns for word in ("-n", pattern)]
-    # Its outputs have a folder of their own, and take nobody's place.
-    return [*narrowed, "--session-extras", f"run={label}", f"--timestamp={label}"]
+    # Its outputs have a folder of their own, and take nobody's place. ReFrame's log has the rest.
+    return [*narrowed, "--session-extras", f"run={label}", f"--timestamp={label}", "--quiet"]
