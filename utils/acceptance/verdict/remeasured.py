@@ -40,6 +40,9 @@ NIGHT = 12 * 3600.0
 
 #: Options that a repetition has of its own, with a value.
 _OWN = ("-n", "--name", "--session-extras", "--timestamp")
+_OWN_LONG = tuple(f"{name}=" for name in _OWN[1:])
+#: What lets ReFrame say only in its log what it does.
+_QUIET = "--quiet"
 
 #: UUID of a session -> the names of cases of it.
 Cases = dict[str, list[str]]
@@ -190,7 +193,7 @@ def command(arguments: Sequence[str]) -> list[str]:
             skip = False
         elif word in _OWN:
             skip = True
-        elif not word.startswith(tuple(f"{name}=" for name in _OWN if name.startswith("--"))):
+        elif word != _QUIET and not word.startswith(_OWN_LONG):
             kept.append(word)
     return kept
 
@@ -203,4 +206,4 @@ def own_options(names: Iterable[str], label: str) -> list[str]:
     patterns = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
     narrowed = [word for pattern in patterns for word in ("-n", pattern)]
     # Its outputs have a folder of their own, and take nobody's place. ReFrame's log has the rest.
-    return [*narrowed, "--session-extras", f"run={label}", f"--timestamp={label}", "--quiet"]
+    return [*narrowed, "--session-extras", f"run={label}", f"--timestamp={label}", _QUIET]
