@@ -89,6 +89,6 @@ def _passed(case: ListedCase) -> Run:
         suite=case.benchmark.partition(".")[0],
         benchmark=case.benchmark,
         result="pass",
-        version="",
+        software={},
         metrics=[(name, unit, 1.0) for name, unit in case.metrics.items()],
     )

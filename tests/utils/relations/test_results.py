@@ -6,7 +6,7 @@ import pytest
 
 from acceptance import references
 from acceptance.core.words import is_measured
-from acceptance.ledger import SessionFault, reading
+from acceptance.ledger import SessionFault, reading, software_of
 from acceptance.ledger.reading import Run
 from acceptance.relations import claims
 from tests.made import Database
@@ -85,7 +85,7 @@ def decoded(past, entries, wanted):
             Run(
                 session.uuid, session.end, case.system, case.partition, case.environment, case.name,
                 dict(sorted(case.keys.items())), case.suite, case.benchmark, case.result,
-                case.provenance.get("suite", ""),
+                software_of(case.provenance),
                 [
                     (metric.name, metric.unit, metric.value if is_measured(metric.value) else None)
                     for metric in case.metrics

@@ -6,9 +6,11 @@ import shlex
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pytest
 
+from acceptance.ledger import Session
 from acceptance.regressions import judge
 from acceptance.rfm import LoggedRun, run_log
 from acceptance.verdict import Evidence, Nodes, Repetition, Verdict
@@ -164,11 +166,11 @@ def test_measuring_again_requires_a_number(site):
     [
         (
             "reframe -c checks -r -n Ping --session-extras run=7 --mode=nightly",
-            "-c checks -r --mode=nightly -n ^A%b=1$ --session-extras run=x --timestamp=x",
+            "-c checks -r --mode=nightly -n ^A%b=1$ --session-extras run=x --timestamp=x --quiet",
         ),
         (
-            "reframe --name=Ping -r --timestamp=7 --session-extras=run=7 -S 'A.b=1 2'",
-            "-r -S 'A.b=1 2' -n ^A%b=1$ --session-extras run=x --timestamp=x",
+            "reframe --name=Ping -r --timestamp=7 --session-extras=run=7 -S 'A.b=1 2' --quiet",
+            "-r -S 'A.b=1 2' -n ^A%b=1$ --session-extras run=x --timestamp=x --quiet",
         ),
     ],
 )
@@ -221,3 +223,42 @@ def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
     narrowed = "reframe -c checks -r -n ^A%b=1$ -n ^C$ --session-extras run=uuid.again1"
     assert said.count(narrowed) == 2
     assert said.count(f"{tmp_path}/lock\n") == said.count(f"in {tmp_path}\n") == 2
+
+
+def test_no_round_begins_when_the_minutes_of_the_run_are_over(tmp_path):
+    here, verdict = workspace(tmp_path), Verdict()
+    begun = Session("uuid", time.time() - 301, time.time())
+    evidence = Evidence(here, None, [begun], "uuid", None, Nodes(), "mine")
+    judges = [lambda _: {"uuid": ["A"]}]
+    measure_again(verdict, evidence, judges, Repetition(2, sys.stderr, minutes=5))
+    assert verdict.notes == ["cannot tell at this cost, after 0 rounds: A"]
+
+
+def test_a_guideline_fails_where_it_is_asked_to_once_rounds_have_decided(site, recorded):
+    """What the run shows by itself fails nothing; twenty nights before it are rounds."""
+    text = recorded("osu/osu_latency.openmpi.txt")
+    rows = {line.split()[0]: line for line in text.splitlines() if line[:1].isdigit()}
+    for size in ("512", "1024", "2048"):
+        text = text.replace(rows[size], f"{size:8}{900:20.2f}")
+    site.replay(text, "osu_latency", "osu")
+    path = site.folder / "site.py"
+    path.write_text(path.read_text().replace('"cores": 2', '"cores": 2, "guidelines": "fail"'))
+    assert site.reframe("-c", "checks/osu.py", "-r", *LATENCY).status == 0
+    status, verdict = site.gate("--again", "1")
+    counts = verdict["guidelines"]
+    assert (status, counts["violated"], counts["undecided"]) == (0, 0, counts["suspected"])
+    assert any(note.startswith("measured again, 1 times in all: ") for note in verdict["notes"])
+    assert any(note.startswith("cannot tell at this cost") for note in verdict["notes"])
+
+    with sqlite3.connect(site.database) as connection:
+        ((blob,), _) = connection.execute("SELECT json_blob FROM sessions").fetchall()
+        for night in range(20):
+            earlier(connection, json.loads(blob), night, 20 - night)
+    status, verdict = site.gate("--again", "1")
+    assert status == 1
+    assert {problem["kind"] for problem in verdict["problems"]} == {"guideline"}
+    assert verdict["guidelines"]["violated"] == len(verdict["problems"])
+    assert verdict["guidelines"]["undecided"] == 0
+    assert {problem["severity"] for problem in verdict["problems"]} == {"major"}
+    texts = [problem["text"] for problem in verdict["problems"]]
+    assert any(" is slower than a larger message, " in text for text in texts)

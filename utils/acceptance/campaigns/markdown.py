@@ -1,6 +1,7 @@
 """A protocol as Markdown, for people to read and to sign; a function of its data alone."""
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -168,9 +169,9 @@ def _versions(data: Mapping[str, Any]) -> Iterator[str]:
 
 def _claims(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## Claims and guidelines"
-    guidelines = data["verdict"]["guidelines"]
-    compared, violated = guidelines.get("compared", 0), guidelines.get("violated", 0)
-    yield f"{compared} comparisons by the guidelines of MPI, {violated} violated."
+    counts = Counter(data["verdict"]["guidelines"])
+    told = f"{counts['violated']} violated, {counts['undecided']} undecided"
+    yield f"{counts['compared']} comparisons by the guidelines of MPI, {told}."
     claims = [claim for claim in data["claims"] if "claimed" in claim]
     if not claims:
         yield "No stated relation could be compared with these results."

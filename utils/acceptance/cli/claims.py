@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 from acceptance import ledger, references
 from acceptance.cli.shared import DATABASE, FORMS, Commands, add_command, add_verbs, emit, option
-from acceptance.core.text import bytes_text
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
 from acceptance.relations import claims, guidelines
 from acceptance.relations.claims import (
@@ -19,7 +18,7 @@ from acceptance.relations.claims import (
     ClaimResult,
 )
 from acceptance.rfm import configuration
-from acceptance.verdict import Status
+from acceptance.verdict import Status, guidelines_text
 
 
 def add(commands: Commands) -> None:
@@ -110,13 +109,15 @@ def _guidelines(options: argparse.Namespace) -> int:
     What every correct MPI satisfies requires no reference.
     """
     past = ledger.of(options.workspace, options.db)
-    session = past.session(past.full_id(options.session) if options.session else None)
-    systems = configuration.load(options.config_files).systems
-    found, failing = guidelines.judge(past, session, systems)
+    first = (each.uuid for each in reversed(past.entries) if not ledger.repeated(each.label))
+    asked = past.full_id(options.session) if options.session else next(first, None)
+    session = past.session(asked)
+    site = configuration.load(options.config_files)
+    found, failing = guidelines.judge(past, session, site.systems, site.environments)
     facts = [
         ("session", session.uuid),
         ("findings", f"{len(found.findings)}, of which {len(failing)} fail"),
-        ("compared", f"{found.compared}, of which {found.single} within the noise of one size"),
+        ("compared", guidelines_text(found.counts)),
         *(("skipped", f"{count}: {reason}") for reason, count in found.skipped.items()),
     ]
     emit(
@@ -128,17 +129,16 @@ def _guidelines(options: argparse.Namespace) -> int:
             "ranks": "placed",
             "where": "where",
             "sizes": "span",
-            "worst": lambda each: bytes_text(each.size),
-            "left": lambda each: f"{each.left} {each.unit}",
-            "right": lambda each: f"{each.right_text} {each.unit}",
             "x": lambda each: f"{each.factor:.2f}",
-            "beyond": lambda each: f"{each.tolerance:.2f}",
-            "before": lambda each: f"{each.seen} of {each.sessions}" if each.sessions else None,
+            "worst": lambda each: f"{max(each.sizes.values()):.2f}",
+            "p": lambda each: f"{each.p:.1g}",
+            "rounds": "rounds",
+            "to do": "remedy",
         },
         [*([""] if found.findings else []), *(f"{name:9}{text}" for name, text in facts)],
         {
             "session": session.uuid,
-            "earlier_sessions": len(guidelines.earlier(past, session)),
+            "rounds": len(guidelines.rounds_of(past, session)),
             **asdict(found),
             "failing": [finding.id for finding in failing],
         },

@@ -1,6 +1,7 @@
 """`acceptance gate`: the verdict on a run."""
 
 import argparse
+import os
 import sys
 from datetime import datetime, timezone
 
@@ -31,6 +32,15 @@ def add(commands: Commands) -> None:
     option(command, *AGAIN, default=0, type=rounds)
 
 
+def _minutes() -> float:
+    """Return the minutes that a run has, those that `make run` gives it, say."""
+    stated = os.environ.get("ACCEPTANCE_MINUTES") or "inf"
+    try:
+        return float(stated)
+    except ValueError:
+        raise Fault(f"ACCEPTANCE_MINUTES is {stated!r}; it must be a number of minutes") from None
+
+
 def run(options: argparse.Namespace) -> int:
     """Judge the run or campaign that ended last.
 
@@ -50,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
             options.config_files,
             now,
             send=options.send,
-            again=Repetition(options.again, sys.stderr) if options.again else None,
+            again=Repetition(options.again, sys.stderr, minutes=_minutes()),
             keep=True,
         )
     else:

@@ -86,8 +86,8 @@ class SampleColumns(NamedTuple):
 class Run(NamedTuple):
     """What became of a case in a session (UUID) that ended at a time, in s since the epoch.
 
-    `version` is that of the suite. `metrics` are (metric, unit, value); the value is None where
-    nothing can have measured it.
+    `software` is what is known of it, that of the suite as `suite`. `metrics` are (metric, unit,
+    value); the value is None where nothing can have measured it.
     """
 
     session: str
@@ -100,7 +100,7 @@ class Run(NamedTuple):
     suite: str
     benchmark: str
     result: str
-    version: str
+    software: dict[str, str]
     metrics: list[tuple[str, str, float | None]]
 
     @property
@@ -209,7 +209,7 @@ def _run(entry: Entry, rows: list[tuple[Any, ...]]) -> Run:
     """Return a run of its rows, one a metric: what is of the case stands in the first one."""
     *place, keys, suite, benchmark, result, software = rows[0][2:-3]
     metrics = [(metric, unit, value) for *_, metric, unit, value in rows if metric]
-    told = (dict(json.loads(keys)), suite, benchmark, result, json.loads(software).get("suite", ""))
+    told = (dict(json.loads(keys)), suite, benchmark, result, json.loads(software))
     return Run._make((entry.uuid, entry.end, *place, *told, metrics))
 
 

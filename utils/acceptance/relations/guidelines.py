@@ -6,17 +6,27 @@ padded, and 2n bytes cost at most two messages of n. Source: Traeff, Gropp, Thak
 "Self-consistent MPI performance guidelines", IEEE TPDS 21(5), 2010. What is compared are sweeps:
 times over message sizes of one benchmark at one number of ranks, in one place, of one session.
 
-Noise: the tolerance comes from the measured spread of all times on both sides. A violation at a
-single size must exceed a larger one, and stand out more than single values of the other benchmarks
-on the same ranks do: on a busy machine, now and then a repetition waits. Where three earlier
-sessions or more compared that size, one of them must have found it violated.
+Rounds: what a session shows is a suspicion, since now and then a repetition of a benchmark waits.
+Other sessions decide, in each of which both sides were measured next to each other: those that
+measured this one again, and earlier ones with the same software. Each is a round, and has one ratio
+of left to right: the median over the adjacent sizes that are suspected together.
+
+Test: Wilcoxon's signed ranks (Biometrics Bulletin 1, 1945, 80-83) of ln(ratio / FLOOR), exact, one
+side. If left took `FLOOR` times as long as right, whatever the distribution of both times, it would
+be a matter of chance which one is ahead in a round. With m suspicions the first look is after
+`rounds_for` m rounds, at the level ALPHA / 2m, and the next ones after twice as many each, at half
+the level: what is told is false in one of 1 / ALPHA sessions at most (Bonferroni; the rounds know
+nothing of what was selected), however often somebody goes on. A suspicion was noise when `FEW`
+rounds or more do not exceed `FLOOR` in more than half; that gives up, and makes no false finding.
+
+Why signed ranks: on two busy cores one to three of 15 rounds contradicted a true violation, with
+small ratios: p was 1 / 25 of that of a sign test. Unpaired ranks lose what both sides suffer alike.
 
 Sizes: n are the bytes of the whole vector on p ranks, that Bcast sends, Reduce and Allreduce add
 up, Gather and Allgather collect, Scatter and Reduce_scatter spread, and each rank of Alltoall
 sends. Whether a suite's message size is n or n/p says `part` in the rows of the suite, from the
 sources of IMB 2021 and OMB 7.4; that of IMB was also seen by intercepting its MPI calls on 2 and 4
-ranks. Where one side has no such
-size, as for p that is no power of two, nothing is compared.
+ranks. Where one side has no such size, as for p that is no power of two, nothing is compared.
 
 Times: both suites put a barrier before each repetition and keep rank 0 as the root (IMB: `-sync`
 on, `-root_shift` off), so that no repetition overlaps the next one. IMB's time is that of the
@@ -28,6 +38,7 @@ OMB count on the right side: what is found is true, and some violations stay uns
 
 import math
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
@@ -35,12 +46,13 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.groups import grouped
-from acceptance.core.robust import MAD_TO_STD
-from acceptance.core.text import bytes_text
-from acceptance.core.words import sized, split_metric
-from acceptance.ledger import Entry, Ledger, Session, last_first, reading
+from acceptance.core.text import bytes_text, plural
+from acceptance.core.words import split_metric
+from acceptance.ledger import Entry, Ledger, Session, last_first, reading, runs_of
 from acceptance.ledger.reading import Run
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 
@@ -56,26 +68,30 @@ _RULES = (
     "Scatter <= Bcast",
     "Reduce_scatter <= Reduce + Scatter",
 )
-#: Standard deviations of the ratio of both sides that a violation exceeds: 3 let pass one in 740 of
-#: normally distributed ratios, and two adjacent ones at once hardly ever.
-DEVIATIONS = 3.0
-#: The same at a single size: a session makes hundreds of comparisons, whose errors have long tails.
-DEVIATIONS_SINGLE = 6.0
-#: No ratio below is a violation, however smooth the sweeps: a whole run of a benchmark may lie some
-#: per cent beside the next one, for the place of its buffers, which no roughness shows.
+#: MPI (`extras["mpi"]`) -> what names the algorithm of a collective, and of a non-blocking one.
+#: Sources: Intel MPI Library Developer Reference, "I_MPI_ADJUST Family"; Open MPI 4.1, `ompi_info
+#: --param coll all --level 9` (with coll_tuned_use_dynamic_rules 1); MPICH 4.2, README.envvar.
+_KNOBS = {
+    "intel-mpi": ("I_MPI_ADJUST_{upper}", "I_MPI_ADJUST_{upper}"),
+    "mpich": ("MPIR_CVAR_{upper}_INTRA_ALGORITHM", "MPIR_CVAR_{upper}_INTRA_ALGORITHM"),
+    "openmpi": ("coll_tuned_{lower}_algorithm", "coll_libnbc_{lower}_algorithm"),
+}
+#: The collectives that all of these choose an algorithm of.
+_CHOSEN = {*re.findall(r"\w+", " ".join(_RULES).lower()), "allgatherv", "alltoallv"}
+#: No ratio below is a violation: a benchmark with its buffers elsewhere may differ as much.
 FLOOR = 1.10
-#: The same at a single size, and where nothing tells the spread.
-FLOOR_SINGLE = 1.50
+#: Chance that a session has one or more false findings, at most.
+ALPHA = 0.05
+#: Rounds of the first look beyond those that could decide if not one of them were disturbed.
+SPARE = 3
+#: Rounds by which a suspicion may turn out to be noise.
+FEW = 5
+#: Earlier sessions that are rounds, at most.
+EARLIER = 20
 #: Stems of the metrics that are times of an operation.
 TIMES = ("latency", "time")
 #: Keys that say what a single benchmark did, not where and on how many ranks.
 OWN_KEYS = ("pairs", "buffers")
-#: Sizes without which the roughness of a sweep is unknown: three second differences.
-LEAST_SIZES = 5
-#: Values without which the spread of a size is unknown.
-LEAST_VALUES = 3
-#: Earlier sessions that count; with more a machine that has become quiet would stay noisy.
-EARLIER = 20
 
 #: In `extras["guidelines"]` of a partition: whether a finding is shown, or fails the session.
 SHOW, FAIL = GUIDELINES
@@ -85,10 +101,9 @@ SHOW, FAIL = GUIDELINES
 class Sweep:
     """The times of one benchmark: message size (bytes) -> values of that size, with their units.
 
-    It is equal to the same sweep of another session. `shared` are the keys that say on which ranks
-    it ran; times may be compared of those that differ in no more than benchmark, stem, and keys of
-    their `own`. A value is None where nothing can have measured it. `earlier` are the same sweep in
-    sessions before.
+    It is equal to the same sweep of another session, with the same software. `shared` are the keys
+    that say on which ranks it ran; times may be compared of those that differ in no more than
+    benchmark, stem, and keys of their `own`. A value is None where nothing can have measured it.
     """
 
     suite: str
@@ -97,17 +112,26 @@ class Sweep:
     benchmark: str
     stem: str
     own: tuple[tuple[str, str], ...]
+    software: tuple[tuple[str, str], ...]
     name: str = field(compare=False)
-    version: str = field(compare=False)
     points: dict[int, list[tuple[float | None, str]]] = field(
         default_factory=lambda: defaultdict(list), compare=False
     )
-    earlier: list["Sweep"] = field(default_factory=list, compare=False)
 
     @property
     def keys(self) -> dict[str, str]:
         """Return all keys of its cases."""
         return dict(self.shared + self.own)
+
+    @property
+    def program(self) -> str:
+        """Return what the suite calls the benchmark."""
+        return self.benchmark.partition(".")[2]
+
+    @property
+    def version(self) -> str:
+        """Return that of the suite."""
+        return dict(self.software).get("suite", "")
 
     @cached_property
     def times(self) -> dict[int, float]:
@@ -116,35 +140,16 @@ class Sweep:
         Where a session has a case several times it is the median that counts. A value of another
         unit, or none, spoils its size, not the sweep.
         """
-        return {
-            size: median(values)
-            for size, points in sorted(self.points.items())
-            if len(values := self._values(size, points[0][1])) == len(points)
-        }
-
-    def _values(self, size: int, unit: str) -> list[float]:
-        """Return what was measured of a size in a unit."""
-        points = self.points.get(size, ())
-        return [value for value, own in points if value is not None and own == unit]
+        found = {}
+        for size, points in sorted(self.points.items()):
+            values = [value for value, unit in points if value is not None and unit == points[0][1]]
+            if len(values) == len(points):
+                found[size] = median(values)
+        return found
 
     def unit(self, size: int) -> str:
         """Return the unit of a size."""
         return self.points[size][0][1]
-
-    @cached_property
-    def spreads(self) -> dict[int, float | None]:
-        """Message size (bytes) -> relative standard deviation of one value; None: nothing tells it.
-
-        The largest of: the roughness of the sweep, the spread between earlier sessions, and that
-        between repetitions in this one.
-        """
-        rough, found = roughness(self.times), {}
-        for size in self.times:
-            unit = self.unit(size)
-            before = [median(own) for sweep in self.earlier if (own := sweep._values(size, unit))]
-            known = (rough, deviation(self._values(size, unit)), deviation(before))
-            found[size] = max((each for each in known if each is not None), default=None)
-        return found
 
 
 def is_swept(suite: str) -> bool:
@@ -170,108 +175,121 @@ def collect(
         elif case not in known and is_swept(run.suite):
             own = tuple((key, run.keys[key]) for key in OWN_KEYS if key in run.keys)
             keys = tuple(sorted(item for item in run.keys.items() if item[0] not in OWN_KEYS))
+            software = tuple(sorted(run.software.items()))
             for metric, unit, value in run.metrics:
                 stem, size = split_metric(metric)
                 # The first row of a table, that of no data, also pays for what comes up only once.
                 if stem in TIMES and size:
-                    sweep = Sweep(
-                        run.suite, run.where, keys, run.benchmark, stem, own, run.name, run.version
-                    )
+                    place = (run.suite, run.where, keys, run.benchmark, stem, own, software)
+                    sweep = Sweep(*place, run.name)
                     sweeps.setdefault(sweep, sweep).points[size].append((value, unit))
         known.add(case)
     return sweeps, missing
 
 
-def roughness(times: Mapping[int, float]) -> float | None:
-    """Return the relative standard deviation of a single time, from the sweep itself.
+#: A sweep, a message size of it in bytes, and how many times that counts.
+_Term = tuple[Sweep, int, int]
 
-    A smooth curve of ln t over log2 of the size has small second differences; those of independent
-    errors of standard deviation s have the standard deviation s * sqrt(6). It is taken from the
-    median of their absolute values, so that a few sizes at which the algorithm changes do not
-    count. None below three of them.
+
+def _ratio(terms: Sequence[_Term], sweeps: Mapping[Sweep, Sweep]) -> float | None:
+    """Return the first term over the sum of the others in a session; None if that cannot be."""
+    values = []
+    for sweep, size, times in terms:
+        measured = sweeps.get(sweep)
+        if not measured or size not in measured.times or measured.unit(size) != sweep.unit(size):
+            return None
+        values.append(times * measured.times[size])
+    left, *right = values
+    return left / sum(right)
+
+
+@dataclass
+class _Suspicion:
+    """A guideline that a session violates at adjacent `sizes`: bytes -> the terms of both sides.
+
+    `left` is the operation, `than` what it is compared with, `slug` what they are in ids; `sweeps`
+    are those of its terms, the left one first. `rounds` have the ratio at each size, of each
+    session that measured it, and `p` is their probability.
     """
-    found = [math.log(below * above / time**2) for _, below, time, above in _between(times)]
-    if len(found) < LEAST_SIZES - 2:
-        return None
-    return MAD_TO_STD * median(map(abs, found)) / math.sqrt(6)
 
-
-def jumps(times: Mapping[int, float]) -> dict[int, float]:
-    """Return size -> ln of the factor by which its time is above both of its neighbours' times.
-
-    Only sizes that stand above the larger one of them; a curve that grows has none.
-    """
-    return {
-        size: math.log(time / max(below, above))
-        for size, below, time, above in _between(times)
-        if time > max(below, above)
-    }
-
-
-def _between(times: Mapping[int, float]) -> Iterator[tuple[int, float, float, float]]:
-    """Yield each size that has the half and the double of it beside it, and their three times."""
-    for size, time in times.items():
-        if size % 2 == 0 and size // 2 in times and 2 * size in times:
-            yield size, times[size // 2], time, times[2 * size]
-
-
-def deviation(values: Sequence[float]) -> float | None:
-    """Return the relative standard deviation of values, from the median absolute deviation.
-
-    None below three of them.
-    """
-    if len(values) < LEAST_VALUES:
-        return None
-    logs = [math.log(value) for value in values]
-    middle = median(logs)
-    return MAD_TO_STD * median(abs(value - middle) for value in logs)
-
-
-@dataclass(frozen=True)
-class _Term:
-    """A time on one side, which counts `times` times; `message_size` is that of the suite."""
-
-    benchmark: str
-    metric: str
-    message_size: int
-    value: float
-    times: int = 1
+    left: str
+    than: str
+    slug: str
+    sweeps: Sequence[Sweep]
+    sizes: dict[int, Sequence[_Term]]
+    rounds: list[dict[int, float]] = field(default_factory=list)
+    p: float = 1.0
 
     @property
-    def whole(self) -> float:
-        """Return what it adds to its side."""
-        return self.times * self.value
+    def id(self) -> str:
+        """Return what names the guideline in this place, at whatever sizes."""
+        first = self.sweeps[0]
+        keys = ";".join(f"{name}={value}" for name, value in sorted(first.keys.items()))
+        return f"{first.where}/{first.suite}.{self.slug.replace(' ', '')}/{keys}"
 
-    def __str__(self) -> str:
-        """Return the number, with what it is multiplied by."""
-        return f"{self.times} x {self.value:g}" if self.times > 1 else f"{self.value:g}"
+    def add(self, sweeps: Mapping[Sweep, Sweep]) -> None:
+        """Add what a session measured, if it is a round."""
+        ratios = {size: _ratio(terms, sweeps) for size, terms in self.sizes.items()}
+        if known := {size: ratio for size, ratio in ratios.items() if ratio is not None}:
+            self.rounds.append(known)
+
+    @property
+    def ratios(self) -> list[float]:
+        """Return the ratio of each round."""
+        return [median(ratios.values()) for ratios in self.rounds]
+
+    @property
+    def is_noise(self) -> bool:
+        """Tell whether the rounds speak against it, unless they have decided for it."""
+        ratios = self.ratios
+        above = sum(ratio > FLOOR for ratio in ratios)
+        return len(ratios) >= FEW and 2 * above <= len(ratios)
+
+    @property
+    def told(self) -> dict[int, float]:
+        """Return the sizes that hold by themselves, if any does, with the median of each ratio."""
+        of_size = {
+            size: [ratios[size] for ratios in self.rounds if size in ratios] for size in self.sizes
+        }
+        alone = {size: ratios for size, ratios in of_size.items() if chance(ratios) <= ALPHA}
+        return {size: median(ratios) for size, ratios in (alone or of_size).items() if ratios}
+
+
+def chance(ratios: Sequence[float]) -> float:
+    """Return the chance of signed ranks as high as these or higher, if each sign were a coin's."""
+    logs = [math.log(ratio / FLOOR) for ratio in ratios]
+    ordered = sorted(map(abs, logs))
+    # Twice the rank, as those that are equal share theirs.
+    ranks = [bisect_left(ordered, abs(log)) + bisect_right(ordered, abs(log)) + 1 for log in logs]
+    chances = np.ones(1)
+    for rank in ranks:
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    seen = sum(rank for rank, log in zip(ranks, logs, strict=True) if log > 0)
+    return float(chances[seen:].sum())
+
+
+def probability(ratios: Sequence[float], suspected: int) -> float:
+    """Return the chance of what rounds show, times all that could have been told instead."""
+    look, times, found = rounds_for(suspected), 2 * suspected, 1.0
+    while look <= len(ratios):
+        found = min(found, times * chance(ratios[:look]))
+        look, times = 2 * look, 2 * times
+    return found
+
+
+def rounds_for(suspected: int) -> int:
+    """Return after how many rounds there is a first look at so many suspicions."""
+    return math.ceil(math.log2(2 * max(suspected, 1) / ALPHA)) + SPARE
 
 
 @dataclass(frozen=True)
-class _Comparison:
-    """Both sides of a guideline at one size; `spread` is the relative deviation of their ratio.
+class Violation:
+    """A guideline that is violated: `sizes` has the median ratio of left to right at each size.
 
-    `size` are bytes: n, or the suite's message size where one benchmark is compared with itself.
-    `factor` is left over right, `tolerance` what it must exceed, as one of several adjacent ones.
-    """
-
-    size: int
-    left: _Term
-    right: tuple[_Term, ...]
-    unit: str
-    spread: float | None
-    factor: float
-    tolerance: float
-
-
-@dataclass(frozen=True)
-class Violation(_Comparison):
-    """A guideline that is violated at a range of adjacent `sizes`: the comparison of the worst one.
-
-    `guideline` says what is violated, `tolerance` what the factor had to exceed. `id` is the same
-    whenever this guideline is violated in this place, at whatever sizes; that of a second range of
-    sizes ends in `#2`. `session` is the UUID of the session that the values come from. Of
-    `sessions` earlier ones that compared the worst size, `seen` found it violated, too.
+    The sizes are those of n, or the suite's message size where one benchmark is compared with
+    itself. `id` is the same whenever this guideline is violated in this place, at whatever sizes.
+    `p` is the `probability` of such rounds if it held. `session` is the UUID of the session that
+    was suspected, `knob` what the MPI chooses the algorithm by, if it is known.
     """
 
     id: str
@@ -280,10 +298,11 @@ class Violation(_Comparison):
     where: str
     keys: dict[str, str]
     cases: tuple[str, ...]
-    sizes: tuple[int, ...]
+    sizes: dict[int, float]
+    p: float
+    rounds: int
     session: str
-    seen: int = 0
-    sessions: int = 0
+    knob: str
 
     @property
     def partition(self) -> str:
@@ -292,26 +311,35 @@ class Violation(_Comparison):
 
     @property
     def span(self) -> str:
-        """Return the range of sizes."""
-        return " to ".join(dict.fromkeys(map(bytes_text, (self.sizes[0], self.sizes[-1]))))
+        """Return the ranges of sizes."""
+        ends = ((sizes[0], sizes[-1]) for sizes in _adjacent(self.sizes))
+        return ", ".join(" to ".join(dict.fromkeys(map(bytes_text, two))) for two in ends)
 
     @property
-    def right_text(self) -> str:
-        """Return the right side as a sum."""
-        return " + ".join(map(str, self.right))
+    def factor(self) -> float:
+        """Return how many times as slow it is."""
+        return median(self.sizes.values())
+
+    @property
+    def remedy(self) -> str:
+        """Say what to do, where that is more than what is said of all violations."""
+        return f"choose another algorithm, {self.knob}" if self.knob else ""
+
+    @property
+    def found(self) -> str:
+        """Say what is violated, and what that costs."""
+        left, than = self.guideline.split(" is slower than ")
+        worst = max(self.sizes, key=self.sizes.__getitem__)
+        more = f"{self.sizes[worst]:.1f} at {bytes_text(worst)}; " if len(self.sizes) > 1 else ""
+        return (
+            f"{left} of {self.span} is slower than {than}, {self.factor:.1f} times "
+            f"({more}p {self.p:.1g}, {plural(self.rounds, 'round')})"
+        )
 
     def __str__(self) -> str:
         """Return it as one line."""
-        worst = f", worst at {bytes_text(self.size)}" if len(self.sizes) > 1 else ""
-        right = f"{self.right_text} {self.unit}"
-        if self.right[0].benchmark == self.left.benchmark:
-            right += f" at {bytes_text(self.right[0].message_size)}"
-        before = f", so in {self.seen} of {self.sessions} earlier sessions" if self.sessions else ""
-        return (
-            f"{self.guideline}: {self.suite}, {self.placed}, {self.where}: {self.span}{worst}: "
-            f"{self.left} {self.unit} > {right} "
-            f"({self.factor:.2f} x, tolerance {self.tolerance:.2f}){before}"
-        )
+        said = (self.found, f"{self.suite}, {self.placed}, {self.where}", self.remedy)
+        return ": ".join(filter(None, said))
 
     @property
     def placed(self) -> str:
@@ -327,38 +355,59 @@ class Violation(_Comparison):
         return ", ".join(words)
 
 
-def _bound(floor: float, exponent: float) -> float:
-    return max(floor, math.exp(exponent))
-
-
 @dataclass
 class Report:
-    """What came of the guidelines in one session; `earlier` are those of the sessions before.
+    """What came of the guidelines in one session; `rounds` are the sessions that decide, in order.
 
-    `compared` counts the comparisons, `single` those among them that exceed the tolerance of a
-    range, but not that of a single size. `skipped` has reason -> how many comparisons it prevented,
-    one where a whole benchmark is missing. `violated`, no part of the data, has id of a guideline
-    in a place -> size -> whether it was violated there.
+    `compared` counts the comparisons, `suspected` the ranges of sizes at which a guideline seems
+    violated: `noise` so many were, and of those `undecided` nobody can tell yet. `skipped` has
+    reason -> how many comparisons it prevented, one where a whole benchmark is missing. `cases`, no
+    part of the data, are those of which more rounds would tell.
     """
 
     runs: InitVar[Sequence[Run]] = ()
-    earlier: InitVar[Sequence["Report"]] = ()
+    rounds: InitVar[Iterable[Sequence[Run]]] = ()
+    mpis: InitVar[Mapping[str, str] | None] = None
     findings: list[Violation] = field(default_factory=list)
     compared: int = 0
-    single: int = 0
+    suspected: int = 0
+    noise: int = 0
+    undecided: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
 
-    def __post_init__(self, runs: Sequence[Run], earlier: Sequence["Report"]) -> None:
+    def __post_init__(
+        self,
+        runs: Sequence[Run],
+        rounds: Iterable[Sequence[Run]],
+        mpis: Mapping[str, str] | None,
+    ) -> None:
         """Judge the sweeps of the runs, those on the same ranks together."""
-        self.session = runs[0].session if runs else ""
         self.sweeps, self.missing = collect(runs)
-        self.before = earlier
-        self.violated: dict[str, dict[int, bool]] = {}
-        for sweep in self.sweeps.values():
-            sweep.earlier = [past.sweeps[sweep] for past in earlier if sweep in past.sweeps]
+        self.suspicions: list[_Suspicion] = []
         same_ranks = grouped(self.sweeps, lambda sweep: (sweep.suite, sweep.where, sweep.shared))
         for around in same_ranks.values():
             self._judge(around)
+        for of_round in rounds:
+            measured, _ = collect(of_round)
+            for suspicion in self.suspicions:
+                suspicion.add(measured)
+        self.suspected = len(self.suspicions)
+        for each in self.suspicions:
+            each.p = probability(each.ratios, self.suspected)
+        right = [each for each in self.suspicions if each.p <= ALPHA]
+        still = [each for each in self.suspicions if each.p > ALPHA and not each.is_noise]
+        self.undecided = len(still)
+        self.noise = self.suspected - len(right) - len(still)
+        self.cases = [*dict.fromkeys(sweep.name for each in still for sweep in each.sweeps)]
+        session = runs[0].session if runs else ""
+        for ranges in grouped(right, lambda suspicion: suspicion.id).values():
+            self.findings.append(_violation(ranges, session, mpis or {}))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return what was counted of the comparisons."""
+        counted = ("compared", "suspected", "noise", "undecided")
+        return {"violated": len(self.findings), **{name: getattr(self, name) for name in counted}}
 
     def _skip(self, reason: str) -> None:
         self.skipped[reason] = self.skipped.get(reason, 0) + 1
@@ -370,11 +419,11 @@ class Report:
             self._skip("a case does not say on how many ranks it ran")
             return
         for sweep in sweeps:
-            program = sweep.benchmark.partition(".")[2]
-            text = f"{program}: a message costs more than a larger one"
-            self._conclude(text, f"{program}:monotony", [sweep], self._padded(sweep), sweeps)
-            text = f"{program}: 2n bytes cost more than two messages of n bytes"
-            self._conclude(text, f"{program}:split", [sweep], self._halved(sweep, int(np)), sweeps)
+            name = sweep.program
+            self._suspect(name, "a larger message", f"{name}:monotony", [sweep], _padded(sweep))
+            times = int(np) + 1 if _waits(sweep) else 2
+            than = f"{times} of half the size"
+            self._suspect(name, than, f"{name}:split", [sweep], _halved(sweep, times))
         # Benchmarks with keys of their own are no collectives.
         by_name = {sweep.benchmark: sweep for sweep in sweeps if not sweep.own}
         for rule in _RULES:
@@ -382,195 +431,164 @@ class Report:
             missing = [name for name in names if name not in by_name]
             if not missing:
                 own = [by_name[name] for name in names]
-                text = rule.replace("<=", "costs more than")
-                self._conclude(text, rule, own, self._composed(rule, own, int(np)), sweeps)
+                left, _, than = rule.partition(" <= ")
+                times = int(np) if len(own) > 2 and _waits(own[1]) else 1
+                than = f"{times} x {than}" if times > 1 else than
+                self._suspect(left, than, rule, own, self._composed(rule, own, int(np), times))
             elif len(missing) < len(names):
                 known = self.missing.get((suite, where), {})
                 self._skip(known.get(missing[0], f"{missing[0]} was not measured"))
 
-    def _composed(self, rule: str, sweeps: Sequence[Sweep], np: int) -> Iterator[_Comparison]:
-        """Compare the first sweep with the sum of the other ones, at each n of the first one."""
-        rows = [find(sweep.benchmark) for sweep in sweeps]
-        parts = [
-            np if row.is_part(sweep.version) else 1 for row, sweep in zip(rows, sweeps, strict=True)
-        ]
+    def _composed(
+        self, rule: str, sweeps: Sequence[Sweep], np: int, times: int
+    ) -> Iterator[tuple[int, list[_Term]]]:
+        """Yield the first sweep and the other ones, at each n of the first one."""
+        parts = [np if find(sweep.benchmark).is_part(sweep.version) else 1 for sweep in sweeps]
         # Elements of a reduction are not cut; the smallest are floats.
         least = SIZE_OF_FLOAT if "Reduce_scatter" in rule else 1
-        wait = _averages(sweeps[0]) and len(sweeps) > 2 and rows[1].rooted
-        times = [1, np if wait else 1, 1][: len(sweeps)]
         for size in sweeps[0].points:
             n = size * parts[0]
             if n % np or n // np < least:
                 self._skip("the part of a rank, n/p, is no whole element")
                 continue
             sizes = [n // part for part in parts]
-            yield from self._compare(n, list(zip(sweeps, sizes, times, strict=True)))
+            yield n, [*zip(sweeps, sizes, [1, times, 1], strict=False)]
 
-    def _padded(self, sweep: Sweep) -> Iterator[_Comparison]:
-        """Compare each size of a sweep with the fastest of the larger ones."""
-        best: int | None = None
-        times = sweep.times
-        for size in sorted(sweep.points, reverse=True):
-            if best is not None:
-                yield from self._compare(size, [(sweep, size, 1), (sweep, best, 1)])
-            if size in times and (best is None or times[size] <= times[best]):
-                best = size
-
-    def _halved(self, sweep: Sweep, np: int) -> Iterator[_Comparison]:
-        """Compare each size of a sweep with twice the half of it."""
-        wait = _averages(sweep) and find(sweep.benchmark).rooted
-        times = np + 1 if wait else 2
-        for size in sweep.points:
-            if size % 2 == 0 and size // 2 in sweep.points:
-                yield from self._compare(size, [(sweep, size, 1), (sweep, size // 2, times)])
-
-    def _compare(self, n: int, sides: Sequence[tuple[Sweep, int, int]]) -> Iterator[_Comparison]:
-        """Compare the first of some (sweep, message size, times) with the sum of the others.
-
-        Yields nothing, and counts why, where one has no value or their units differ.
-        """
-        for sweep, size, _ in sides:
-            if size not in sweep.points:
-                self._skip("a sweep does not have the size")
-                return
-            if size not in sweep.times:
-                self._skip(f"{sweep.benchmark} has a value that is no measurement")
-                return
-        units = {sweep.unit(size) for sweep, size, _ in sides}
-        if len(units) > 1:
-            self._skip(f"different units: {', '.join(sorted(units))}")
-            return
-        left, *right = (
-            _Term(sweep.benchmark, sized(sweep.stem, size), size, sweep.times[size], times)
-            for sweep, size, times in sides
-        )
-        self.compared += 1
-        spread = _combined([sweep.spreads[size] for sweep, size, _ in sides], right)
-        tolerance = FLOOR_SINGLE if spread is None else _bound(FLOOR, DEVIATIONS * spread)
-        factor = left.value / sum(term.whole for term in right)
-        yield _Comparison(n, left, tuple(right), units.pop(), spread, factor, tolerance)
-
-    def _conclude(
+    def _suspect(
         self,
-        text: str,
+        left: str,
+        than: str,
         slug: str,
         sweeps: Sequence[Sweep],
-        comparisons: Iterable[_Comparison],
-        around: Sequence[Sweep],
+        comparisons: Iterable[tuple[int, Sequence[_Term]]],
     ) -> None:
-        """Make findings of the comparisons of one guideline in one place.
+        """Make suspicions of the comparisons of one guideline in one place."""
+        violated = {n: terms for n, terms in comparisons if self._compare(terms) > FLOOR}
+        for sizes in _adjacent(violated):
+            of_range = {size: violated[size] for size in sizes}
+            self.suspicions.append(_Suspicion(left, than, slug, sweeps, of_range))
 
-        `sweeps` are those of its terms, the left one first, `around` all on the same ranks.
-        """
-        first = sweeps[0]
-        parameters = ";".join(f"{name}={value}" for name, value in sorted(first.keys.items()))
-        what = f"{first.where}/{first.suite}.{slug.replace(' ', '')}/{parameters}"
-        compared = sorted(comparisons, key=lambda comparison: comparison.size)
-        self.violated[what] = {each.size: each.factor > each.tolerance for each in compared}
-        number = 0
-        for run in _ranges(compared):
-            worst = max(run, key=lambda comparison: comparison.factor)
-            before = [
-                past.violated[what][worst.size]
-                for past in self.before
-                if worst.size in past.violated.get(what, ())
-            ]
-            bound = worst.tolerance
-            if len(run) == 1:
-                jump = _jump(around, first, worst.left.message_size)
-                spread = worst.spread or 0.0
-                bound = _bound(FLOOR_SINGLE, max(DEVIATIONS_SINGLE * spread, jump))
-                if worst.factor <= bound or (len(before) >= LEAST_VALUES and not any(before)):
-                    self.single += 1
-                    continue
-            number += 1
-            self.findings.append(
-                Violation(
-                    **{**vars(worst), "tolerance": bound},
-                    id=what + (f"#{number}" if number > 1 else ""),
-                    guideline=text,
-                    suite=first.suite,
-                    where=first.where,
-                    keys=first.keys,
-                    cases=tuple(sweep.name for sweep in sweeps),
-                    sizes=tuple(comparison.size for comparison in run),
-                    session=self.session,
-                    seen=sum(before),
-                    sessions=len(before),
-                )
-            )
+    def _compare(self, terms: Sequence[_Term]) -> float:
+        """Return the ratio of terms, and count it; 0 where there is none, and why is counted."""
+        for sweep, size, _ in terms:
+            if size not in sweep.points:
+                self._skip("a sweep does not have the size")
+                return 0.0
+            if size not in sweep.times:
+                self._skip(f"{sweep.benchmark} has a value that is no measurement")
+                return 0.0
+        units = {sweep.unit(size) for sweep, size, _ in terms}
+        if len(units) > 1:
+            self._skip(f"different units: {', '.join(sorted(units))}")
+            return 0.0
+        self.compared += 1
+        return _ratio(terms, self.sweeps) or 0.0
 
 
-def _averages(sweep: Sweep) -> bool:
-    """Tell whether the times of a sweep are the average of the ranks."""
-    return SUITES[sweep.suite].averages
+def _violation(ranges: Sequence[_Suspicion], session: str, mpis: Mapping[str, str]) -> Violation:
+    """Return what is told of the ranges at which one guideline is violated in one place."""
+    first = ranges[0]
+    sweep = first.sweeps[0]
+    sizes = {size: ratio for each in ranges for size, ratio in each.told.items()}
+    return Violation(
+        id=first.id,
+        guideline=f"{first.left} is slower than {first.than}",
+        suite=sweep.suite,
+        where=sweep.where,
+        keys=sweep.keys,
+        cases=tuple(each.name for each in first.sweeps),
+        sizes=dict(sorted(sizes.items())),
+        p=max(each.p for each in ranges),
+        rounds=min(len(each.rounds) for each in ranges),
+        session=session,
+        knob=knob(mpis.get(sweep.where.partition("+")[2], ""), first.left),
+    )
 
 
-def _combined(spreads: Sequence[float | None], right: Sequence[_Term]) -> float | None:
-    """Return the relative standard deviation of left over the sum of right; None if one is unknown.
-
-    Errors of different times are independent; each counts as much as its time in the sum.
-    """
-    known = [spread for spread in spreads if spread is not None]
-    if len(known) < len(spreads):
-        return None
-    whole = sum(term.whole for term in right)
-    weights = [1.0, *(term.whole / whole for term in right)]
-    return math.hypot(*(weight * spread for weight, spread in zip(weights, known, strict=True)))
+def knob(mpi: str, operation: str) -> str:
+    """Return by what an MPI (`extras["mpi"]`) chooses the algorithm of an operation, if it does."""
+    name = operation.rpartition(".")[2].lower()
+    blocking = name.removeprefix("i")
+    if mpi not in _KNOBS or blocking not in _CHOSEN:
+        return ""
+    return _KNOBS[mpi][name != blocking].format(lower=name, upper=name.upper())
 
 
-def _jump(sweeps: Iterable[Sweep], own: Sweep, besides: int) -> float:
-    """Return ln of how far single values stand out on these ranks, besides the one in question.
-
-    The second largest of the sweeps' largest: one benchmark with a fault hides no other one.
-    """
-    largest = []
-    for sweep in sweeps:
-        out = jumps(sweep.times)
-        if sweep is own:
-            out.pop(besides, None)
-        largest.append(max(out.values(), default=0.0))
-    return sorted(largest)[-2] if len(largest) > 1 else 0.0
+def _padded(sweep: Sweep) -> Iterator[tuple[int, list[_Term]]]:
+    """Yield each size of a sweep, and the fastest of the larger ones."""
+    best: int | None = None
+    times = sweep.times
+    for size in sorted(sweep.points, reverse=True):
+        if best is not None:
+            yield size, [(sweep, size, 1), (sweep, best, 1)]
+        if size in times and (best is None or times[size] <= times[best]):
+            best = size
 
 
-def _ranges(compared: Iterable[_Comparison]) -> list[list[_Comparison]]:
-    """Return the violations among comparisons in the order of size, adjacent ones together."""
-    ranges: list[list[_Comparison]] = []
-    for comparison in compared:
-        if comparison.factor <= comparison.tolerance:
-            continue
-        if ranges and comparison.size == 2 * ranges[-1][-1].size:
-            ranges[-1].append(comparison)
+def _halved(sweep: Sweep, times: int) -> Iterator[tuple[int, list[_Term]]]:
+    """Yield each size of a sweep, and some times the half of it."""
+    for size in sweep.points:
+        if size % 2 == 0 and size // 2 in sweep.points:
+            yield size, [(sweep, size, 1), (sweep, size // 2, times)]
+
+
+def _waits(sweep: Sweep) -> bool:
+    """Tell whether what follows an operation waits for longer than its time, an average, says."""
+    return SUITES[sweep.suite].averages and find(sweep.benchmark).rooted
+
+
+def _adjacent(sizes: Iterable[int]) -> list[list[int]]:
+    """Return sizes in their order, those together between which one at most is missing."""
+    ranges: list[list[int]] = []
+    for size in sorted(sizes):
+        if ranges and size <= 4 * ranges[-1][-1]:
+            ranges[-1].append(size)
         else:
-            ranges.append([comparison])
+            ranges.append([size])
     return ranges
 
 
-def evaluate(runs: Sequence[Run], earlier_sessions: Iterable[Sequence[Run]] = ()) -> Report:
-    """Compare the collectives and messages of a session with the guidelines.
+def rounds_of(ledger: Ledger, session: Session) -> list[Entry]:
+    """Return the sessions that decide what one shows, in the order in which they do.
 
-    The runs of `earlier_sessions`, of any number, tell how far values differ between sessions, and
-    which violations were there before.
+    Those before it come first, the last one first, since they cost nothing; then those of its run.
     """
-    return Report(runs, [Report(before) for before in earlier_sessions])
+    run = runs_of(ledger.entries)
+    others = [each for each in last_first(ledger.entries) if each.uuid != session.uuid]
+    own = [each for each in others if run[each.uuid] == run.get(session.uuid)]
+    before = [each for each in others if each not in own and each.end <= session.end]
+    return [*before[:EARLIER], *reversed(own)]
 
 
-def earlier(ledger: Ledger, session: Session) -> list[Entry]:
-    """Return the sessions that ended before this one, the last ones first, `EARLIER` at most."""
-    return [
-        other
-        for other in last_first(ledger.entries)
-        if other.uuid != session.uuid and other.end <= session.end
-    ][:EARLIER]
+def report_of(
+    ledger: Ledger, session: Session, environments: Iterable[Mapping[str, Any]] = ()
+) -> Report:
+    """Return what came of the guidelines in a session; raises ResultsFault.
+
+    The `environments` of the configuration say which MPI each one has.
+    """
+    stated = {each["name"]: each.get("extras", {}) for each in environments}
+    mpis = {
+        name: extras.get("mpi") or extras.get("spack", {}).get("mpi", "")
+        for name, extras in stated.items()
+    }
+    own = [entry for entry in ledger.entries if entry.uuid == session.uuid]
+    entries = [*own, *rounds_of(ledger, session)]
+    runs = reading.runs(ledger, entries, lambda _system, _partition, suite, _: is_swept(suite))
+    return Report(next(runs), runs, mpis)
 
 
 def judge(
-    ledger: Ledger, session: Session, systems: Iterable[Mapping[str, Any]]
+    ledger: Ledger,
+    session: Session,
+    systems: Iterable[Mapping[str, Any]],
+    environments: Iterable[Mapping[str, Any]] = (),
 ) -> tuple[Report, tuple[Violation, ...]]:
     """Return what came of the guidelines, and those findings whose partition has them fail.
 
-    `systems` are those of the configuration. Raises ExtrasFault when a partition states what cannot
-    be, anything else than SHOW or FAIL say, and ResultsFault when the ledger cannot be read.
+    `systems` and `environments` are those of the configuration. Raises ExtrasFault when a partition
+    states what cannot be, anything else than SHOW or FAIL say, and ResultsFault when the ledger
+    cannot be read.
     """
     asked = {}
     measured = {case.system for case in session.cases}
@@ -578,8 +596,5 @@ def judge(
         for partition in system["partitions"]:
             name = f"{system['name']}:{partition['name']}"
             asked[name] = PartitionExtras.read(partition.get("extras", {}), name).guidelines
-    own = [entry for entry in ledger.entries if entry.uuid == session.uuid]
-    entries = [*own, *earlier(ledger, session)]
-    runs = reading.runs(ledger, entries, lambda _system, _partition, suite, _: is_swept(suite))
-    report = evaluate(next(runs), runs)
+    report = report_of(ledger, session, environments)
     return report, tuple(f for f in report.findings if asked.get(f.partition) == FAIL)

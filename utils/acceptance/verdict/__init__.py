@@ -13,7 +13,14 @@ from acceptance.verdict.cases import (
 from acceptance.verdict.conclude import conclude
 from acceptance.verdict.coverage import LINK_SUITE, judge_nodes, why_no_case
 from acceptance.verdict.evidence import Evidence, Run, find_run
-from acceptance.verdict.model import ACCEPT, CaseResult, Status, SuiteUse, Verdict
+from acceptance.verdict.model import (
+    ACCEPT,
+    CaseResult,
+    Status,
+    SuiteUse,
+    Verdict,
+    guidelines_text,
+)
 from acceptance.verdict.nodes import (
     Nodes,
     Paired,

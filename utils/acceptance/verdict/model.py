@@ -1,5 +1,6 @@
 """A verdict as data: what was measured, what judged it, and what is wrong."""
 
+from collections import Counter
 from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
@@ -12,6 +13,7 @@ from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import OF_PAIRS
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
+from acceptance.relations import guidelines
 from acceptance.verdict.nodes import PartitionNodes
 
 
@@ -134,7 +136,7 @@ class Verdict(Struct, forbid_unknown_fields=True):
     alerts: list[Alert] = field(default_factory=list)
     acknowledged: list[Alert] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
-    #: How many comparisons the guidelines made, and how many of them are `violated`.
+    #: What the guidelines counted (`Report.counts`): comparisons, findings, suspicions.
     guidelines: dict[str, int] = field(default_factory=dict)
     #: Of an acceptance: what became of the claims that its system can decide.
     claims: list[dict[str, Any]] = field(default_factory=list)
@@ -257,3 +259,17 @@ class Verdict(Struct, forbid_unknown_fields=True):
         if lacking := [name for name in cls.__struct_fields__ if name not in data]:
             raise ValueError(f"it has no {', '.join(lacking)}")
         return verdict
+
+
+def guidelines_text(counts: Mapping[str, int]) -> str:
+    """Say what came of the guidelines, by what they counted (`Report.counts`)."""
+    known = Counter(counts)
+    compared, suspected = plural(known["compared"], "comparison"), known["suspected"]
+    again = f"acceptance gate --again {guidelines.rounds_for(suspected)}"
+    if suspected and suspected == known["undecided"]:
+        possible = plural(suspected, "possible violation")
+        return f"{possible} in {compared}, undecided; {again} decides"
+    told = f"{known['violated']} violated in {compared}"
+    if suspected:
+        told += f"; {known['noise']} of {plural(suspected, 'suspicion')} were noise"
+    return told + (f", {known['undecided']} undecided; {again} goes on" * bool(known["undecided"]))

@@ -36,7 +36,7 @@ from acceptance.core.kinds import (
 from acceptance.core.text import plural, printable, wrapped
 from acceptance.core.words import SIMULATED, is_simulated, split_metric
 from acceptance.ledger import Case, Metric, Session
-from acceptance.verdict.model import COUNTED, CaseResult, Status, Verdict
+from acceptance.verdict.model import COUNTED, CaseResult, Status, Verdict, guidelines_text
 from acceptance.verdict.nodes import node_lines
 
 #: Problems, notes and findings that a terminal shows, and lines of each.
@@ -108,9 +108,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         if verdict.history.get("together"):
             yield "history", verdict.history["together"]
     if verdict.guidelines.get("compared"):
-        violated = plural(verdict.guidelines["violated"], "finding")
-        compared = plural(verdict.guidelines["compared"], "comparison")
-        yield "guidelines", f"{violated} in {compared}; all of them: acceptance claims guidelines"
+        yield "guidelines", guidelines_text(verdict.guidelines)
 
 
 def _remedies(verdict: Verdict) -> Iterator[str]:
@@ -249,6 +247,8 @@ def _not_asked(question: str, verdict: Verdict) -> str:
         return str(verdict.history.get("cannot_judge") or "no history was read")
     if question == GUIDELINES and not verdict.guidelines.get("compared"):
         return "nothing that could be compared was measured"
+    if question == GUIDELINES and verdict.guidelines.get("undecided"):
+        return guidelines_text(verdict.guidelines)
     return ""
 
 

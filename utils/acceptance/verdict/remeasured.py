@@ -10,7 +10,9 @@ none left out.
 """
 
 import itertools
+import math
 import re
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +40,9 @@ NIGHT = 12 * 3600.0
 
 #: Options that a repetition has of its own, with a value.
 _OWN = ("-n", "--name", "--session-extras", "--timestamp")
+_OWN_LONG = tuple(f"{name}=" for name in _OWN[1:])
+#: What lets ReFrame say only in its log what it does.
+_QUIET = "--quiet"
 
 #: UUID of a session -> the names of cases of it.
 Cases = dict[str, list[str]]
@@ -47,14 +52,16 @@ Undecided = Callable[[Evidence], Cases]
 
 @dataclass(frozen=True)
 class Repetition:
-    """In how many rounds at most to measure again, and where the output goes, ReFrame's included.
+    """In how many rounds at most to measure again, and where it is told.
 
-    ReFrame inherits `inherited_fds`, the descriptor of a lock for instance.
+    ReFrame inherits `inherited_fds`, the descriptor of a lock for instance. No round begins when
+    the run that is judged began so many `minutes` ago.
     """
 
     rounds: int
     output: TextIO
     inherited_fds: Sequence[int] = ()
+    minutes: float = math.inf
 
 
 def suspects(series: Iterable[Series], newest: float) -> Cases:
@@ -84,19 +91,26 @@ def measure_again(
     if how and how.rounds:
         child = ReframeProcess(how.inherited_fds)
         with child.heeding():
-            for number in range(1, how.rounds + 1):
-                if not (cases := _undecided(evidence, judges)):
+            rounds = 0
+            while (cases := _undecided(evidence, judges)) and rounds < how.rounds:
+                if _is_late(evidence, how):
                     break
-                how.output.write(f"acceptance: again, round {number} of {how.rounds} at most\n")
+                rounds += 1
+                how.output.write(f"acceptance: again, round {rounds} of {how.rounds} at most\n")
                 verdict.notes += _run(evidence, cases, done, how, child)
                 done = _judge_repetitions(verdict, evidence, done)
-        if cases and (cases := _undecided(evidence, judges)):
+        if cases:
             names = shortened([*dict.fromkeys(itertools.chain(*cases.values()))])
-            after = f"after {plural(how.rounds, 'round')}"
+            after = f"after {plural(rounds, 'round')}"
             verdict.notes.append(f"cannot tell at this cost, {after}: {names}")
     if done:
         names = ", ".join(sorted({case.name for each in evidence.again for case in each.cases}))
         verdict.notes.append(f"measured again, {done} times in all: {names}")
+
+
+def _is_late(evidence: Evidence, how: Repetition) -> bool:
+    begin = min((session.start for session in evidence.sessions), default=math.inf)
+    return time.time() - begin > 60 * how.minutes
 
 
 def _undecided(evidence: Evidence, judges: Sequence[Undecided]) -> Cases:
@@ -149,7 +163,8 @@ def _run(
         together.setdefault((where, *command(run.arguments)), []).extend(cases[uuid])
     for number, ((where, *words), names) in enumerate(together.items(), done + 1):
         names = [*dict.fromkeys(names)]
-        how.output.write(f"acceptance: again: {', '.join(names)}\n")
+        count = plural(len(names), "case")
+        how.output.write(f"acceptance: again, {count}: {shortened(names, 2)}\n")
         how.output.flush()
         child.check()
         child.run(
@@ -178,7 +193,7 @@ def command(arguments: Sequence[str]) -> list[str]:
             skip = False
         elif word in _OWN:
             skip = True
-        elif not word.startswith(tuple(f"{name}=" for name in _OWN if name.startswith("--"))):
+        elif word != _QUIET and not word.startswith(_OWN_LONG):
             kept.append(word)
     return kept
 
@@ -190,5 +205,5 @@ def own_options(names: Iterable[str], label: str) -> list[str]:
     """
     patterns = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
     narrowed = [word for pattern in patterns for word in ("-n", pattern)]
-    # Its outputs have a folder of their own, and take nobody's place.
-    return [*narrowed, "--session-extras", f"run={label}", f"--timestamp={label}"]
+    # Its outputs have a folder of their own, and take nobody's place. ReFrame's log has the rest.
+    return [*narrowed, "--session-extras", f"run={label}", f"--timestamp={label}", _QUIET]

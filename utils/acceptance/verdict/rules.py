@@ -118,26 +118,32 @@ def _looked_at(case: Case) -> Iterable[tuple[str, str, str]]:
 
 
 def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
-    """Add what comes of the guidelines in each session, beside earlier ones."""
+    """Add what comes of the guidelines in each session, beside those that measured it as well."""
     if evidence.site is None:
         return
-    known = {"compared": 0, "violated": 0}
     for session in evidence.sessions:
         try:
-            report, failing = guidelines.judge(evidence.past, session, evidence.site.systems)
+            report, failing = guidelines.judge(
+                evidence.past, session, evidence.site.systems, evidence.site.environments
+            )
         except ExtrasFault as err:
             verdict.fail("guidelines", str(err))
             continue
-        known["compared"] += report.compared
-        known["violated"] += len(report.findings)
-        verdict.guidelines = known
+        for name, count in report.counts.items():
+            verdict.guidelines[name] = verdict.guidelines.get(name, 0) + count
         for violated in report.findings:
             fails = violated in failing
             verdict.add(Finding(
                 "guideline", str(violated), fails, what=violated.guideline, place=(violated.id,),
-                expected=f"at most {violated.tolerance:.2f} times",
-                severity=MAJOR if fails else "", source="guidelines",
+                found=violated.found, expected=f"at most {guidelines.FLOOR:.2f} times",
+                remedy=violated.remedy, severity=MAJOR if fails else "", source="guidelines",
             ))  # fmt: skip
+
+
+def undecided_guidelines(evidence: Evidence) -> dict[str, list[str]]:
+    """Return of each session (UUID) the cases that tell, in more rounds, what was noise."""
+    past = evidence.past
+    return {each.uuid: guidelines.report_of(past, each).cases for each in evidence.sessions}
 
 
 def compare_with_baselines(verdict: Verdict, evidence: Evidence) -> None:
@@ -337,4 +343,4 @@ RULES: tuple[Rule, ...] = (
     compare_with_history,
 )
 #: Those who say what is to be measured again.
-JUDGES: tuple[Undecided, ...] = (suspected,)
+JUDGES: tuple[Undecided, ...] = (suspected, undecided_guidelines)
