@@ -14,7 +14,7 @@ from types import ModuleType
 
 BENCHES = (
     "harness", "builds", "history", "night", "equality", "detection", "alone", "families",
-    "false_alarms",
+    "false_alarms", "guidelines",
     "culprits", "cables", "fabric", "simulation", "cluster",
 )  # fmt: skip
 

@@ -441,9 +441,8 @@ def test_ranges_of_one_guideline_are_one_finding():
     report = measured(*pair(values, sizes=sizes))
     (finding,) = of_kind(report, "Reduce <= Allreduce")
     assert finding.sizes == values
-    # A size that is missing in between divides nothing.
-    assert finding.span == "64 B to 1 KiB, 64 KiB"
-    assert len([each for each in report.suspicions if each.slug == "Reduce <= Allreduce"]) == 2
+    assert finding.span == "64 B to 256 B, 1 KiB, 64 KiB"
+    assert len([each for each in report.suspicions if each.slug == "Reduce <= Allreduce"]) == 3
     assert finding.id == (
         "local:default+wheels/imb.Reduce<=Allreduce/"
         "intranode=shared;nodes=1;np=2;placement=intra-node"
@@ -535,8 +534,8 @@ def test_a_value_that_is_no_measurement_is_not_compared(value, tmp_path):
     ]
     runs = stored(tmp_path / "db", (reduce, {}), (allreduce._replace(metrics=metrics), {}))
     report = Report(runs)
-    (suspicion,) = [each for each in report.suspicions if each.slug == "Reduce <= Allreduce"]
-    assert [*suspicion.sizes] == [size for size in SIZES[2:] if size != 256]
+    first, second = [each for each in report.suspicions if each.slug == "Reduce <= Allreduce"]
+    assert [*first.sizes, *second.sizes] == [size for size in SIZES[2:] if size != 256]
     assert report.skipped["imb.Allreduce has a value that is no measurement"] >= 1
 
 
@@ -672,7 +671,7 @@ def test_a_recorded_output_shows_where_its_mpi_changes_protocol(recorded):
     found = {finding.id.split("/")[1]: finding for finding in report.findings}
     assert {name: finding.span for name, finding in found.items()} == {
         "imb.PingPong:split": "4 KiB, 512 KiB to 1 MiB",
-        "imb.Sendrecv:monotony": "1 B to 8 B",
+        "imb.Sendrecv:monotony": "1 B to 2 B, 8 B",
         "imb.Sendrecv:split": "4 KiB, 1 MiB",
         "imb.Allreduce:monotony": "4 B, 8 KiB",
         "imb.Allreduce:split": "8 KiB, 128 KiB",

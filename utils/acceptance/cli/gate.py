@@ -52,6 +52,9 @@ def run(options: argparse.Namespace) -> int:
     for name, value in (("--run", options.run_id), ("--again", options.again)):
         if elsewhere and value:
             raise Fault(f"{name} is of this clone's runs, not for {elsewhere}")
+    again = None
+    if options.again:
+        again = Repetition(options.again, sys.stderr, minutes=_minutes())
     if not elsewhere:
         options.workspace.require_records()
         given = conclusion.current(
@@ -60,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
             options.config_files,
             now,
             send=options.send,
-            again=Repetition(options.again, sys.stderr, minutes=_minutes()),
+            again=again,
             keep=True,
         )
     else:

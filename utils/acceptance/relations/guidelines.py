@@ -538,10 +538,10 @@ def _waits(sweep: Sweep) -> bool:
 
 
 def _adjacent(sizes: Iterable[int]) -> list[list[int]]:
-    """Return sizes in their order, those together between which one at most is missing."""
+    """Return sizes in their order, each together with its double."""
     ranges: list[list[int]] = []
     for size in sorted(sizes):
-        if ranges and size <= 4 * ranges[-1][-1]:
+        if ranges and size == 2 * ranges[-1][-1]:
             ranges[-1].append(size)
         else:
             ranges.append([size])
