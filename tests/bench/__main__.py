@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 
 BENCHES = (
-    "harness", "builds", "history", "night", "equality", "detection", "alone", "families",
-    "false_alarms", "guidelines",
+    "harness", "builds", "history", "night", "equality", "detection", "sequential", "alone",
+    "families", "false_alarms", "guidelines",
     "culprits", "cables", "fabric", "simulation", "cluster",
 )  # fmt: skip
 

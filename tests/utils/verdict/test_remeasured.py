@@ -2,7 +2,9 @@
 
 import fcntl
 import json
+import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -10,6 +12,7 @@ import time
 
 import pytest
 
+from acceptance.detection.constants import LOOKS
 from acceptance.ledger import Session
 from acceptance.regressions import judge
 from acceptance.rfm import LoggedRun, run_log
@@ -125,6 +128,39 @@ def test_what_no_round_decided_is_told(suspicious):
     assert suspicious.gate("--again", "6")[0] == 1
     labels = {path.name for path in suspicious.var.glob("output/*.again*")}
     assert len(labels) == len(ran(suspicious)) - 1 > 1
+
+
+def test_a_case_that_failed_once_by_its_reference_passes_by_all_of_its_runs(site, tmp_path):
+    text = (DATA / "osu/osu_latency.openmpi.txt").read_text()
+    (value,) = re.findall(r"^8 +(\S+)", text, re.M)
+    script = site.replay(text, "osu_latency", "osu")
+    script.write_text(
+        f"#!/bin/sh\ncd {site.folder}; echo x >> runs.txt\n"
+        'f=1; [ "$(wc -l < runs.txt)" -gt 1 ] || f=2\n'
+        f"awk -v f=$f '/^8 / {{ printf \"%-8s%20.2f\\n\", $1, $2 * f; next }} 1' output.txt\n"
+    )
+    references = shutil.copytree(REFERENCE, tmp_path / "reference")
+    (references / "sites").mkdir(exist_ok=True)
+    (references / "sites/replay.csv").write_text(
+        "where,system,partition,benchmark,metric,parameters,relation,value,unit,printed,note\n"
+        f"session of 2026-11-01,replay,default,osu.latency,latency,np=2;message_size=8,=,"
+        f"{value},us,{value},\n"
+    )
+    site.environment["ACCEPTANCE_REFERENCE"] = str(references)
+    assert site.reframe("-c", "checks/osu.py", "-r", *LATENCY).status == 1
+    status, verdict = site.gate()
+    assert (status, verdict["failed"], len(verdict["problems"])) == (1, 1, 1)
+    assert any("1 case near a limit" in note for note in verdict["notes"])
+    status, verdict = site.gate("--again", "9")
+    assert (status, verdict["problems"], verdict["alerts"]) == (0, [], [])
+    assert (verdict["passed"], verdict["failed"], verdict["selected"]) == (1, 0, 1)
+    runs = len(ran(site))
+    assert 1 < runs <= LOOKS
+    told = f"failed in 1 of {runs} runs; typically latency_8 is"
+    assert any(told in note and "passes, at error 1%" in note for note in verdict["notes"])
+    # What was decided once is not measured again.
+    assert site.gate("--again", "9")[0] == 0
+    assert len(ran(site)) == runs
 
 
 def test_the_night_measures_again_too(suspicious):

@@ -111,6 +111,9 @@ OF_CASES = {
         INFO,
         "nothing exists that could judge it: agree on a value and write it to reference/sites/",
     ),
+    "near-limit": Kind(
+        INFO, "look why it scatters, and why it lies so near; or measure it more often (--again)"
+    ),
     "claim": Kind(MAJOR, "compare the two results that it is said of, and how they were measured"),
     "claim-open": Kind(
         MINOR,

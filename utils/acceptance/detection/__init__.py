@@ -7,6 +7,7 @@ from acceptance.detection import (
     evidence,
     families,
     node_sets,
+    sequential,
     state,
 )
 from acceptance.detection.changepoint import Scan

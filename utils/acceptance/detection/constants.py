@@ -144,6 +144,17 @@ SET_PAST = 240
 #: give a standard deviation within a third; and those that are worked on at once. [chosen]
 SET_FEWEST, SETS_AT_ONCE = 10, 2000
 
+# ---- Near a limit (sequential.py)
+
+#: How probably a level that is not beyond its limit fails, and one that is not inside passes; and
+#: the runs of a case after which nothing more is told. [chosen] ten runs cost what a case is worth.
+ERROR, LOOKS = 0.01, 10
+#: Width of what counts as the limit itself (logarithm). [chosen] as `SMALLEST`.
+ZONE = SMALLEST
+#: Without a past: the share of runs on either side that do not count, and the correlation that is
+#: assumed. [chosen] as Yuen does; [tuned] the AR(1) families: less fails good levels too often.
+TRIMMED, PHI_ALONE = 0.2, 0.3
+
 # ---- From when to when (state.py)
 
 #: How likely noise alone may end a spell, or begin one again; and the fewest samples that do.

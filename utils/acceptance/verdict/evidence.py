@@ -7,6 +7,7 @@ from acceptance.core.findings import Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.words import is_simulated
 from acceptance.ledger import Case, Ledger, Session, repeated
+from acceptance.regressions import Judgement
 from acceptance.rfm import last_run
 from acceptance.rfm.configuration import Site
 from acceptance.rfm.last_run import LastRun
@@ -62,6 +63,8 @@ class Evidence:
     foreign: bool = False
     whole: bool = False
     again: list[Session] = field(default_factory=list)
+    #: The judgements of the history that were asked for, by the session up to which it counts.
+    histories: dict[str, Judgement] = field(default_factory=dict)
 
     @property
     def newest(self) -> str:

@@ -16,13 +16,14 @@ from acceptance.core.errors import Fault
 from acceptance.core.extras import ExtrasFault
 from acceptance.core.findings import Finding
 from acceptance.core.kinds import MAJOR
-from acceptance.core.text import plural
+from acceptance.core.text import plural, shortened
 from acceptance.core.words import is_measured, split_metric
 from acceptance.fabric.link_check import STANDING
 from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.regressions import judge as regressions
-from acceptance.relations import claims, false_alarms, guidelines
+from acceptance.relations import claims, false_alarms, guidelines, near_limits
+from acceptance.relations.near_limits import Near
 from acceptance.verdict import coverage
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
@@ -36,6 +37,8 @@ _DAY = 86400.0
 _READINGS = 200
 #: The class of the link check, as ReFrame names its cases.
 LINK_CHECK = "LinkCheck"
+#: The kind of a case that failed.
+_FAILED = "case-failed"
 
 
 def note_counters(verdict: Verdict, evidence: Evidence) -> None:
@@ -202,19 +205,80 @@ def _row(case: Case, metric: Metric, library: Library) -> Reference | None:
 
 def judged_history(evidence: Evidence) -> regressions.Judgement:
     """Judge the history up to the newest session; raises ResultsFault."""
-    return regressions.for_gate(
-        evidence.past,
-        evidence.workspace.reference,
-        evidence.newest,
-        simulated=evidence.simulated,
-        kept=evidence.workspace.detection_of(evidence.past.results),
-    )
+    if evidence.newest not in evidence.histories:
+        evidence.histories[evidence.newest] = regressions.for_gate(
+            evidence.past,
+            evidence.workspace.reference,
+            evidence.newest,
+            simulated=evidence.simulated,
+            kept=evidence.workspace.detection_of(evidence.past.results),
+        )
+    return evidence.histories[evidence.newest]
 
 
 def suspected(evidence: Evidence) -> Cases:
     """Return the cases of the night with a metric whose history is suspicious."""
     judgement = judged_history(evidence)
     return suspects(judgement.suspected, judgement.newest)
+
+
+def _near_limits(evidence: Evidence) -> Iterator[Near]:
+    return near_limits.judge(evidence.sessions, evidence.again, lambda: judged_history(evidence))
+
+
+def in_question(evidence: Evidence) -> Cases:
+    """Return the cases near their limits of which more runs can tell more."""
+    found: Cases = {}
+    for near in _near_limits(evidence):
+        if near.open:
+            found.setdefault(near.session, []).append(near.case.name)
+    return found
+
+
+def judge_near_limits(verdict: Verdict, evidence: Evidence) -> None:
+    """Let all runs of a case near its limits decide, in place of each; told is each of them.
+
+    What they cannot tell stays what it was before it was measured again.
+    """
+    if not evidence.newest:
+        return
+    once = []
+    for near in _near_limits(evidence):
+        if near.runs == 1:
+            once.append(text_of(near.case))
+        else:
+            _count_near(verdict, near)
+    if once:
+        verdict.notes.append(
+            f"{plural(len(once), 'case')} near a limit, where one run cannot tell pass from fail "
+            f"(--again N measures again): {shortened(once)}"
+        )
+
+
+def _count_near(verdict: Verdict, near: Near) -> None:
+    """Count a case that was measured again by what all of its runs tell."""
+    place = text_of(near.case)
+    fails = near.word == near_limits.FAILS or (near.word == near_limits.CANNOT_TELL and near.first)
+    failures = [
+        each for each in verdict.problems if each.kind == _FAILED and each.place == (place,)
+    ]
+    verdict.problems = [each for each in verdict.problems if each not in failures]
+    if fails != near.first:
+        verdict.failed += 1 if fails else -1
+        verdict.passed -= 1 if fails else -1
+    for number, case in enumerate(verdict.cases):
+        if case.place == place:
+            verdict.cases[number] = replace(
+                case,
+                result="fail" if fails else "pass",
+                reason=near.text,
+                findings=tuple(each for each in case.findings if fails or not each.fails),
+            )
+    text = f"{place}: {near.text}"
+    if fails:
+        verdict.fail(_FAILED, f"{failures[0].text}; {near.text}" if failures else text, place)
+    verdict.add(Finding("near-limit", text, what=place, place=(place,), source="all of its runs"))
+    verdict.notes.append(text)
 
 
 #: What names a claim in an id, beside its place.
@@ -336,6 +400,7 @@ RULES: tuple[Rule, ...] = (
     compare_with_guidelines,
     state_claims,
     compare_with_baselines,
+    judge_near_limits,
     lambda verdict, evidence: coverage.judge_nodes(verdict, evidence.cases, evidence.nodes),
     coverage.judge_links,
     coverage.judge_references,
@@ -343,4 +408,4 @@ RULES: tuple[Rule, ...] = (
     compare_with_history,
 )
 #: Those who say what is to be measured again.
-JUDGES: tuple[Undecided, ...] = (suspected, undecided_guidelines)
+JUDGES: tuple[Undecided, ...] = (suspected, in_question, undecided_guidelines)

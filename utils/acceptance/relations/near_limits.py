@@ -1,0 +1,170 @@
+"""Cases near the limits of their references: judged by all of their runs, not by each.
+
+ReFrame judges a run by itself. A case whose level lies near its limit then passes or fails by
+chance. Here all of its runs are judged together, with the noise that each metric showed
+(`detection/sequential.py`): it fails where a metric is worse than its limit with certainty, passes
+where each is inside with certainty, and else it cannot be told yet.
+
+Only what falls short of a limit is noise. A case that failed for anything else, or that was better
+than its reference allows, stays failed.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from acceptance.core.words import better, is_measured
+from acceptance.detection.constants import ERROR, LOOKS
+from acceptance.detection.sequential import decide
+from acceptance.ledger import Case, Metric, Session
+from acceptance.references import outside
+from acceptance.regressions.history import Series
+from acceptance.regressions.judge import Judgement
+from acceptance.relations import noise
+
+#: What passed further inside its limit than this (ratio) is in no question, whatever its noise; and
+#: the same where nobody knows its noise yet.
+WIDEST, USUAL = 1.5, 1.1
+#: What all runs of a case tell.
+FAILS, PASSES, CANNOT_TELL = 1, -1, 0
+#: Metric and unit -> how far each run lies beyond its limit (logarithm).
+_Beyond = dict[tuple[str, str], list[float]]
+#: The judgement of a history, and the series of each case by metric and unit.
+_Past = tuple[Judgement, dict[object, dict[tuple[str, str], Series]]]
+
+
+@dataclass(frozen=True)
+class Near:
+    """What all runs of a case tell: `word` is `FAILS`, `PASSES` or `CANNOT_TELL`.
+
+    `case` is the first of its `runs`, of the `session` (UUID). `first`: it failed before it was
+    measured again.
+    """
+
+    case: Case
+    session: str
+    runs: int
+    first: bool
+    word: int
+    text: str
+
+    @property
+    def open(self) -> bool:
+        """Tell whether more runs can tell more."""
+        return self.word == CANNOT_TELL and self.runs < LOOKS
+
+
+def judge(
+    sessions: Sequence[Session], again: Sequence[Session], history: Callable[[], Judgement]
+) -> Iterator[Near]:
+    """Yield the cases of some sessions that are in question, and what all of their runs tell.
+
+    `again` are the sessions that measured cases again. `history` is asked for the past of metrics.
+    """
+    runs: dict[tuple[str, str], list[tuple[str, Case]]] = {}
+    for number, session in enumerate((*sessions, *again)):
+        for case in session.cases:
+            key = case.where, case.name
+            judged = case.result in ("pass", "fail") and not (case.fixture or case.simulated)
+            if judged and (number < len(sessions) or key in runs):
+                runs.setdefault(key, []).append((session.uuid, case))
+    own = {session.uuid for session in sessions}
+
+    @cache
+    def past() -> _Past:
+        judgement = history()
+        series: dict[object, dict[tuple[str, str], Series]] = {}
+        for one in judgement.progress.all if judgement.progress else ():
+            key = one.case.key.where, one.case.key.check, one.case.key.keys
+            series.setdefault(key, {})[one.metric, one.unit] = one
+        return judgement, series
+
+    for those in runs.values():
+        cases = [case for _, case in those]
+        told = _told(cases, past, own | {uuid for uuid, _ in those})
+        if told and (len(cases) > 1 or told[0] == CANNOT_TELL):
+            first = any(not case.passed for uuid, case in those if uuid in own)
+            yield Near(cases[0], those[0][0], len(cases), first, *told)
+
+
+def _limit(metric: Metric) -> tuple[float, int]:
+    """Return what a metric must not be worse than, and the sign of worse; 0, 0 without such."""
+    way, scale = better(metric.unit, metric.lower, metric.upper), abs(metric.reference or 0) or 1.0
+    bound, sign = (metric.lower, -1) if way == "higher" else (metric.upper, 1)
+    if metric.reference is None or way is None or bound is None:
+        return 0.0, 0
+    return max(metric.reference + bound * scale, 0.0), sign
+
+
+def _beyond(cases: Sequence[Case]) -> _Beyond | None:
+    """Return how far the runs lie beyond their limits; None: noise is not why one failed."""
+    found: _Beyond = {}
+    for case in cases:
+        worse = False
+        for metric in case.metrics:
+            limit, sign = _limit(metric)
+            missed = outside(metric.value, metric.reference, metric.lower, metric.upper)
+            if missed and missed != sign:
+                return None
+            if limit and is_measured(metric.value):
+                distance = sign * math.log(metric.value / limit)
+                found.setdefault((metric.name, metric.unit), []).append(distance)
+                worse = worse or bool(missed)
+        of_limits = case.fail_phase == "performance" and worse
+        if not case.passed and (not of_limits or any(each.fails for each in case.findings)):
+            return None
+    return found
+
+
+def _told(
+    cases: Sequence[Case], past: Callable[[], _Past], sessions: set[str]
+) -> tuple[int, str] | None:
+    """Return what the runs of a case tell, and the metric that tells it; None: it is far inside."""
+    found: list[tuple[int, float, float, tuple[str, str]]] = []
+    for metric, distances in (_beyond(cases) or {}).items():
+        if max(distances) < -math.log(WIDEST):
+            continue
+        judgement, series = past()
+        key = cases[0].where, cases[0].name, tuple(sorted(cases[0].keys.items()))
+        known = _noise(series.get(key, {}).get(metric), judgement, sessions)
+        if known is None and max(distances) < -math.log(USUAL):
+            continue
+        of_one = np.array([known.spread, known.dof, known.correlation]) if known else None
+        told = decide(np.array(distances)[:, None], None if of_one is None else of_one[:, None])
+        word, mean, spread = (float(each[0]) for each in told)
+        found.append((int(word), mean, spread, metric))
+    if not found:
+        return None
+    words = {word for word, *_ in found}
+    word = next(each for each in (FAILS, CANNOT_TELL, PASSES) if each in words)
+    _, mean, spread, metric = max(each for each in found if each[0] == word)
+    return word, _text(cases, metric, word, mean, spread)
+
+
+def _noise(series: Series | None, judgement: Judgement, sessions: set[str]) -> noise.Noise | None:
+    """Return the noise of a series, of which the samples of these sessions are one level."""
+    if series is None or judgement.progress is None or not series.samples:
+        return None
+    own = [n for n, sample in enumerate(series.samples) if sample.session.uuid in sessions]
+    starts = [change.start for change in judgement.progress.scan(series).changes]
+    return noise.learn(np.asarray(series.values), [own or [series.count - 1]], starts)
+
+
+def _text(
+    cases: Sequence[Case], named: tuple[str, str], word: int, mean: float, spread: float
+) -> str:
+    """Say what the runs of a case tell, by one of its metrics and in numbers."""
+    every = (metric for case in cases for metric in case.metrics)
+    metric = next(each for each in every if (each.name, each.unit) == named)
+    limit, sign = _limit(metric)
+    share = f"{100 * abs(math.expm1(sign * mean)):.2g} % {'beyond' if mean > 0 else 'inside'}"
+    text = f"{metric.name} is {share} its limit of {limit:.4g} {metric.unit} ({metric.judged_by})"
+    if len(cases) > 1:
+        failed = sum(not case.passed for case in cases)
+        text = f"failed in {failed} of {len(cases)} runs; typically {text}"
+    if word == CANNOT_TELL:
+        return f"{text}, and a run scatters by {100 * spread:.2g} %: cannot tell at this cost"
+    return f"{text}: {'worse' if word == FAILS else 'passes'}, at error {ERROR:.0%}"
