@@ -103,6 +103,14 @@ class AllPairs(PlacedCheck):
         self.np = nodes * per_node
         return Layout(self.np, per_node, self.placement)
 
+    def seconds(self, part):
+        """Return how long a case on a partition takes, about a second a round."""
+        mode, nodes = mode_of(part, self.mode), nodes_of(part)
+        most = all_pairs.MOST_ROUNDS[mode] if self.rounds is None else self.rounds
+        rounds = len(all_pairs.shifts(nodes, most)) or nodes - 1
+        limit = self.limit or all_pairs.LIMITS[mode]
+        return super(PlacedCheck, self).seconds(part) + min(rounds, limit)
+
     def shifts(self):
         """Return the rounds that are measured, none for all."""
         mode = mode_of(self.current_partition, self.mode)

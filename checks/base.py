@@ -21,6 +21,7 @@ from acceptance.core.text import clipped
 from acceptance.core.words import is_measured
 from acceptance.machine import program_of, slurm, software_of
 from acceptance.references import SOURCES
+from acceptance.suites import duration
 
 from . import progress, reframe_patches, shared_machine, simulated
 from .extras import environment_of, refuse_wrong, simulator_of
@@ -297,6 +298,11 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
 
         Raises ValueError where the partition does not state what that takes.
         """
+
+    def seconds(self, part):
+        """Return how long a case on a partition takes, by formula and before it ever ran."""
+        is_local = part.scheduler.registered_name == "local"
+        return duration.START + (0 if is_local else duration.QUEUED)
 
     def listed(self):
         """Return metric -> unit, as `expected()` will, before anything ran."""

@@ -1,5 +1,6 @@
 """HPCC: all seven tests in one run, and what they are worth beside HPL."""
 
+import copy
 from pathlib import Path
 
 import reframe as rfm
@@ -11,7 +12,7 @@ from acceptance.core.text import clipped
 from acceptance.fabric import plausibility
 from acceptance.machine import CACHE_SCRIPT, last_level_cache
 from acceptance.references import SOURCES
-from acceptance.suites import hpcc, hpcc_output
+from acceptance.suites import duration, hpcc, hpcc_output
 
 from .base import TELL_CLOCK
 from .build import SuiteBuild
@@ -118,6 +119,13 @@ class Hpcc(PlacedCheck):
         """Cut the problem."""
         super().settle()
         self.cut_problem(self.share or SHARES[mode_of(self.current_partition, self.mode)])
+
+    def seconds(self, part):
+        """Return how long a case on a partition takes, by the problem that is cut for it."""
+        check = copy.copy(self)
+        check._current_partition = part
+        check.cut_problem(self.share or SHARES[mode_of(part, self.mode)])
+        return super().seconds(part) + duration.of_hpcc(check.order, self.np)
 
     def listed(self):
         """Return metric -> unit; where no cache is stated, as if all arrays lay in the memory."""

@@ -13,7 +13,7 @@ from acceptance.core.extras import MODES
 from acceptance.core.machine import run
 from acceptance.fabric import facts_or_none, takes_gpus
 from acceptance.machine import prepared, process_counts
-from acceptance.suites import imb, imb_output
+from acceptance.suites import duration, imb, imb_output
 from acceptance.suites.records import BUFFERS
 
 from .base import TELL_CLOCK
@@ -163,7 +163,8 @@ class ImbMpi1(PlacedCheck):
         """Ask for this one benchmark, at this one number of processes."""
         low, _ = self.log2_sizes()
         sizes = self.sizes() if self.row.sized else []
-        self.executable_opts = imb.options(self.benchmark, self.np, self.asked(), low, sizes)
+        count = self.asked(self.current_partition)
+        self.executable_opts = imb.options(self.benchmark, self.np, count, low, sizes)
         self.prerun_cmds += [TELL_CLOCK]
         if self.row.family == "gpu":
             self.executable_opts.append("-mem_alloc_type device")
@@ -183,10 +184,16 @@ class ImbMpi1(PlacedCheck):
         if buffers > BUFFERS and self.row.family not in ("p2p", "mt", "halo"):
             self.executable_opts.append(f"-mem {buffers / 2**30 + 0.5:g}")
 
-    def asked(self):
+    def asked(self, part):
         """Return for how many repetitions it is asked; simulated, each one takes the same time."""
-        usual = 5 if self.simulated else imb.repetitions(self.benchmark)
+        usual = 5 if extras_of(part).simulated else imb.repetitions(self.benchmark)
         return self.repetitions or usual
+
+    def seconds(self, part):
+        """Return how long a case on a partition takes."""
+        sizes, way = self.sizes_on(part), self.way_on(part)
+        repeats = duration.of_imb(self.benchmark, self.np, self.asked(part), sizes, way)
+        return super().seconds(part) + repeats
 
     def needed_variables(self):
         """Give a rank of IMB-MT, on its core, one thread; tell that IMB takes the first GPU."""
@@ -212,9 +219,13 @@ class ImbMpi1(PlacedCheck):
 
     def sizes(self):
         """Return the message sizes (bytes) of this case's table; some benchmarks have none."""
+        return self.sizes_on(self.current_partition)
+
+    def sizes_on(self, part):
+        """Return the message sizes (bytes) on a partition."""
         if not self.row.sized:
             return [None]
-        room = self.room_on(self.current_partition)
+        room = self.room_on(part)
         return imb.message_sizes(self.benchmark, self.np, *self.log2_sizes(), room)
 
     def asked_sizes(self):
@@ -236,8 +247,8 @@ class ImbMpi1(PlacedCheck):
         output = imb_output.parse(self.output(), source)
         table = output.only_table(self.benchmark, self.np)
         output.require_columns(table, [column.name for column in self.columns])
-        words = " ".join(self.executable_opts).split()
-        self.refuse(output.of_another_job(words, self.asked(), self.job_time()))
+        words, count = " ".join(self.executable_opts).split(), self.asked(self.current_partition)
+        self.refuse(output.of_another_job(words, count, self.job_time()))
         sides = len(self.grid.split(".")) if self.row.family == "halo" else 0
         for what, ran, asked in (
             ("threads a process", output.threads, 1),

@@ -8,7 +8,7 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.machine import pinned_version
 from acceptance.references import SOURCES
-from acceptance.suites import npb
+from acceptance.suites import duration, npb
 
 from .base import stated
 from .build import SuiteBuild
@@ -258,6 +258,11 @@ class Npb(PlacedCheck):
         if self.time_limit is None:
             mode = "acceptance" if self.classes else mode_of(self.current_partition, self.mode)
             self.time_limit = TIME_LIMITS[mode]
+
+    def seconds(self, part):
+        """Return how long a case on a partition takes."""
+        computes = duration.of_npb(self.benchmark, self.problem_class, self.np)
+        return super().seconds(part) + computes
 
     def settle(self):
         """Take the run for one that is long enough."""

@@ -9,7 +9,7 @@ import reframe.utility.typecheck as typ
 
 from acceptance.fabric import takes_gpus
 from acceptance.machine import process_counts
-from acceptance.suites import osu
+from acceptance.suites import duration, osu
 
 from .build import SuiteBuild
 from .extras import extras_of
@@ -203,10 +203,23 @@ class OsuBenchmark(PlacedCheck):
 
     def repetitions(self):
         """Return how often each message is sent; 0: as often as the program sends it by itself."""
+        return self.repetitions_on(self.current_partition)
+
+    def repetitions_on(self, part):
+        """Return the same of a partition."""
         if not self.row.options:
             return 0
-        few = not self.simulated and mode_of(self.current_partition, self.mode) == "smoke"
+        few = not extras_of(part).simulated and mode_of(part, self.mode) == "smoke"
         return self.iterations or (FEW_REPETITIONS if few else 0)
+
+    def seconds(self, part):
+        """Return how long a case on a partition takes, with the run that verifies its data."""
+        is_simulated = extras_of(part).simulated
+        count = self.repetitions_on(part) or (5 if is_simulated else 0)
+        sizes, way = self.sizes_on(part), self.way_on(part)
+        starts = 1 + (self.validate and self.row.verifies and not is_simulated)
+        repeats = duration.of_osu(self.row, self.np, count, sizes, way)
+        return starts * super().seconds(part) + repeats
 
     def validates(self):
         """Tell whether the data of this case are verified; many buffers take minutes.
@@ -240,9 +253,13 @@ class OsuBenchmark(PlacedCheck):
 
     def message_sizes(self):
         """Return the message sizes (bytes) of this case's table; some programs have none."""
+        return self.sizes_on(self.current_partition)
+
+    def sizes_on(self, part):
+        """Return the message sizes (bytes) on a partition."""
         if not self.row.sized:
             return [None]
-        room = self.room_on(self.current_partition)
+        room = self.room_on(part)
         return osu.message_sizes(
             self.benchmark, self.np, *osu.size_range(self.sizes), room, self.copies
         )

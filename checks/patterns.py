@@ -2,7 +2,7 @@
 
 import reframe as rfm
 
-from acceptance.suites import patterns
+from acceptance.suites import duration, patterns
 
 from .build import PatternsBuild
 from .extras import extras_of
@@ -54,6 +54,12 @@ class PatternBenchmark(PlacedCheck):
             or self.np in published_counts(part, self.benchmark_name)
             or mode_of(part, self.mode) == "acceptance"
         )
+
+    def seconds(self, part):
+        """Return how long a case on a partition takes."""
+        mode, simulated = mode_of(part, self.mode), extras_of(part).simulated is not None
+        loops = duration.of_pattern(self.row, self.np, mode, simulated=simulated)
+        return super().seconds(part) + loops
 
     def asked(self):
         """Return the mode in force."""

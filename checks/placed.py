@@ -7,8 +7,17 @@ from reframe.core.exceptions import SanityError
 from acceptance import suites
 from acceptance.core import words
 from acceptance.core.findings import Finding, seen
-from acceptance.fabric import FabricFault, facts_or_none, inside, link_report, plausibility
+from acceptance.fabric import (
+    FabricFault,
+    facts_or_none,
+    inside,
+    latency_floor,
+    limit,
+    link_report,
+    plausibility,
+)
 from acceptance.machine import WAITED, Layout, placement, process_counts
+from acceptance.suites import duration
 from acceptance.suites.records import BUFFERS, SIZE_OF_FLOAT
 
 from . import simulated, whole_fabric
@@ -175,6 +184,21 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         """Return how the ranks stand on a partition."""
         where = "inter-node" if self.placement == PACKED else self.placement
         return Layout(self.np, -(-self.np // self.nodes(part)), where, self.ways()[0])
+
+    def seconds(self, part):
+        """Return how long a case on a partition takes, by formula: here its start."""
+        return super().seconds(part) + duration.OF_RANK * self.np
+
+    def way_on(self, part):
+        """Return how fast a process's messages are on a partition, as far as that states it."""
+        layout, facts = self.layout_on(part), facts_or_none(part.extras)
+        if layout.nodes == 1:
+            return duration.inside(self.np)
+        latency, bandwidth = duration.OUTSIDE
+        if facts and (least := limit(facts).least):
+            latency = duration.OVER_LATENCY * latency_floor(facts) / 1e6
+            bandwidth = duration.OF_BANDWIDTH * least.value * 1e6
+        return latency, bandwidth / layout.per_node
 
     def settle(self):
         """Set layout and facts, and whether it is simulated."""

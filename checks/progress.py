@@ -5,6 +5,7 @@ log, as whole lines of their own: whoever reads ReFrame's lines finds them as th
 look at the clock is all that they cost.
 """
 
+import math
 import numbers
 import os
 import re
@@ -12,6 +13,7 @@ import time
 from pathlib import Path
 
 from reframe.core import runtime
+from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 from reframe.utility.osext import expandvars
 
@@ -19,13 +21,11 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.ledger import durations
 from acceptance.machine import BUILD_TIME, Spack, externals, lines_on_builds
-
-from .partitions import mode_of
+from acceptance.rfm import ASK_TIMES
+from acceptance.suites import duration
 
 #: Seconds from one line to the next: where a case has ended, and where none has.
 SOON, LATE = 10.0, 60.0
-#: The mode of which all cases are short, and how long one takes, in s.
-QUICK, CASE_TIME = "smoke", 2.0
 #: Minutes after which a run begins no case, where it is set; `make run` sets it.
 MINUTES = "ACCEPTANCE_MINUTES"
 
@@ -39,8 +39,9 @@ class Told:
         self.begin = self.last = time.monotonic()
         self.done = 0
         keys = [*self.keys.values()]
-        guessed = {key: _guess(case) for case, key in self.keys.items()}
-        self.run = durations.RunProgress(keys, _known(keys), guessed)
+        known = _known(keys)
+        guessed = {key: _guess(case) for case, key in self.keys.items() if key not in known}
+        self.run = durations.RunProgress(keys, known, guessed)
         count = (
             [f"{len(cases)} cases and builds; {self.run.rest((), {})}"] if len(cases) > 1 else []
         )
@@ -126,17 +127,28 @@ def _known(keys: list) -> dict:
 
 
 def _guess(case) -> float:
-    """Return how long a case takes that never ran here, in s; 0: nobody knows.
-
-    On this machine itself, in the smoke mode, all are short but the builds of Spack.
-    """
+    """Return how long a case takes that never ran here, by formula, in s; 0: nobody knows."""
     check, part, environ = case
-    if (
-        runtime.runtime().system.name != "local"
-        or mode_of(part, getattr(check, "mode", "")) != QUICK
-    ):
+    if check.is_fixture():
+        return BUILD_TIME if "spack" in environ.features else duration.COMPILE
+    try:
+        return min(check.seconds(part), check.time_limit or math.inf)
+    except (AttributeError, Fault, SanityError, ValueError):  # a site's own; or it fails by that
         return 0.0
-    return BUILD_TIME if check.is_fixture() and "spack" in environ.features else CASE_TIME
+
+
+def tell_times(list_checks):
+    """List cases, and how long each takes that never ran here, for whoever asks for it."""
+
+    def list_and_tell(testcases, printer, *options, **named):
+        list_checks(testcases, printer, *options, **named)
+        if ASK_TIMES in os.environ:
+            builds = (build for case in testcases for build in case.deps)
+            for case in dict.fromkeys((*testcases, *builds)):
+                name, where, _ = _key(case)
+                printer.info(f"takes {_guess(case):.3g} s: {name} @{where}")
+
+    return list_and_tell
 
 
 def _builds() -> list[str]:

@@ -358,6 +358,12 @@ PATCHES = (
         "it does so, without showing all metrics",
     ),
     Patch(
+        "reframe.frontend.cli:list_checks",
+        progress.tell_times,
+        "lists no case with the time that it may take",
+        "it does so",
+    ),
+    Patch(
         "reframe.frontend.cli:generate_testcases",
         no_case.tell_all,
         "does not tell which check files give no case on which partition",

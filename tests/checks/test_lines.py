@@ -108,12 +108,43 @@ def test_a_run_tells_how_far_it_is_and_when_it_will_be_over(site):
     first, second = (site.reframe(*two, PYTHONHASHSEED="1").output for _ in range(2))
     begin = re.search(r"^\[-{10}\] (\d) cases and builds; (.*)$", first, re.MULTILINE)
     assert begin, first
-    assert begin[2] == f"rest unknown: none of the {begin[1]} left ran here of late"
+    time = r"\d+ s"
+    told = rf"about ({time}) left, \1 of it by formula: {begin[1]} did not run here of late"
+    assert re.fullmatch(told, begin[2])
     again = re.search(r"^\[-{10}\] \d cases and builds; about \d+ s left", second, re.MULTILINE)
     assert again, second
     run = next(run_log.runs(site.var / "log"))
     assert run.ran == (int(begin[1]), int(begin[1]))
     assert run.stored
+
+
+def test_a_listing_tells_times_to_whoever_asks_for_them(site):
+    site.replay((DATA / "imb/IMB-MPI1_PingPong.impi.txt").read_text())
+    (site.folder / "own.py").write_text(OWN)
+    listed = ("-c", "checks", "-c", site.folder / "own.py", "-lC", "-S", "mode=smoke")
+    assert not re.search("^takes ", site.reframe(*listed).output, re.MULTILINE)
+    output = site.reframe(*listed, ACCEPTANCE_TIMES="yes").output
+    cases = re.findall(r"^(?:- | +\^)(.+?)(?: \'\w+)* /\w+ @(\S+)$", output, re.MULTILINE)
+    told = re.findall(r"^takes (\S+) s: (.+) @(\S+)$", output, re.MULTILINE)
+    assert {(name, where) for _, name, where in told} == {*cases}
+    unknown = {name for seconds, name, _ in told if not float(seconds)}
+    assert unknown == {"Own"}, "of a site's own nobody knows"
+    assert len({*cases}) > 5
+
+
+OWN = """\
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+
+@rfm.simple_test
+class Own(rfm.RunOnlyRegressionTest):
+    valid_systems, valid_prog_environs, executable = ["*"], ["*"], "true"
+
+    @sanity_function
+    def ends(self):
+        return sn.assert_true(1)
+"""
 
 
 class Task:

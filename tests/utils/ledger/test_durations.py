@@ -31,14 +31,14 @@ def test_what_never_ran_is_said():
     assert RunProgress(CASES, {}).rest(CASES, {}) == "nothing left"
 
 
-def test_what_never_ran_may_be_guessed():
+def test_what_never_ran_takes_what_a_formula_says():
     guessed = dict.fromkeys(CASES[:2], 20.0)
     assert RunProgress(CASES[:2], {CASES[0]: 10.0}, guessed).rest((), {}) == (
-        "about 30 s left, 1 that did not run here of late guessed"
+        "about 30 s left, 20 s of it by formula: 1 did not run here of late"
     )
     assert RunProgress(CASES, {}, guessed).rest((), {}) == (
         "about 40 s left without 1 that did not run here of late, "
-        "2 that did not run here of late guessed"
+        "40 s of it by formula: 2 did not run here of late"
     )
 
 

@@ -39,13 +39,16 @@ MAINTENANCE = "maintenance"
 class Preview:
     """A step: its cases and builds, how long they take (s), and how many of them never ran here.
 
-    `seconds` counts those that did. A step that nothing provides has no cases.
+    Of these `guessed` have a time by formula, `formula` s of `seconds`; of the others nobody knows
+    one. A step that nothing provides has no cases.
     """
 
     step: Step
     cases: int = 0
     builds: int = 0
     seconds: float = 0.0
+    formula: float = 0.0
+    guessed: int = 0
     unknown: int = 0
     warnings: tuple[str, ...] = ()
 
@@ -221,11 +224,15 @@ def preview(
         known = durations.durations(ledger.of(workspace), wanted)
     previews = []
     for step in plan:
-        found, builds = keys[step.name], sum(case.fixture for case in cases.get(step.name, ()))
+        of_step, warnings = selected.get(step.name, ([], ()))
+        found, builds = keys[step.name], sum(case.fixture for case in of_step)
+        pairs = zip(of_step, found, strict=True)
+        guesses = [case.seconds for case, key in pairs if key not in known]
+        measured, formula = sum(known.get(key, 0.0) for key in found), sum(guesses)
+        guessed = sum(seconds > 0 for seconds in guesses)
         previews.append(Preview(
-            step, len(found) - builds, builds, sum(known.get(key, 0.0) for key in found),
-            sum(key not in known for key in found),
-            selected[step.name][1] if step.name in selected else (),
+            step, len(found) - builds, builds, measured + formula, formula, guessed,
+            len(guesses) - guessed, warnings,
         ))  # fmt: skip
     return previews
 

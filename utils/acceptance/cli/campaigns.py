@@ -299,7 +299,7 @@ def _show(plan: State, options: argparse.Namespace) -> int:
         if not step.reason:
             lines += wrapped("", shlex.join(("reframe", *step.arguments)), 4)
         print("\n".join(lines))
-    counted = ("cases", "builds", "seconds", "unknown")
+    counted = ("cases", "builds", "seconds", "formula", "guessed", "unknown")
     sums = (sum(getattr(each, name) for each in previews) for name in counted)
     total = Preview(Step("all", (), ()), *sums)
     print("\n".join(wrapped("all: ", f"{_amount(total)}; then the verdict", 4)))
@@ -319,8 +319,11 @@ def _amount(each: Preview) -> str:
     if each.unknown == count:
         return f"{words}time not known: never run here in this mode"
     words += f"about {time_text(each.seconds)}"
+    if each.guessed:
+        words += f", {time_text(each.formula)} of it by formula: {each.guessed}"
+        words += " never ran here in this mode"
     if each.unknown:
-        words += f" without {each.unknown} that never ran here in this mode"
+        words += f", without {each.unknown} that never ran here, of which no formula tells"
     return words
 
 

@@ -79,7 +79,7 @@ def _time(case: StoredCase) -> float:
 class RunProgress:
     """The cases of a run, and how long those took that ran before (s).
 
-    `guessed` is how long others may take; 0, or nothing: nobody knows.
+    `guessed` is how long others take by formula; 0, or nothing: nobody knows.
     """
 
     cases: Sequence[CaseInMode]
@@ -110,8 +110,10 @@ class RunProgress:
             return "nothing left"
         if len(unknown) == len(left):
             return f"rest unknown: none of the {len(left)} left ran here of late"
-        seconds = sum(max(times.get(case, 0.0) - running.get(case, 0.0), 0.0) for case in left)
-        guessed = sum(case not in self.known for case in left) - len(unknown)
-        told = [f" without {len(unknown)} that did not run here of late"] if unknown else []
-        told += [f", {guessed} that did not run here of late guessed"] if guessed else []
-        return f"about {time_text(seconds)} left{''.join(told)}"
+        rest = {case: max(times.get(case, 0.0) - running.get(case, 0.0), 0.0) for case in left}
+        guessed = [rest[case] for case in left if case not in self.known and case not in unknown]
+        late = "did not run here of late"
+        told = [f" without {len(unknown)} that {late}"] if unknown else []
+        of_it = f", {time_text(sum(guessed))} of it by formula: {len(guessed)} {late}"
+        told += [of_it] if guessed else []
+        return f"about {time_text(sum(rest.values()))} left{''.join(told)}"

@@ -11,6 +11,7 @@ from acceptance.rfm import (
 )
 from acceptance.rfm.configuration import SiteFault
 from acceptance.rfm.environment import (
+    ASK_TIMES,
     SelectedCase,
     reframe_environment,
     reframe_program,

@@ -69,16 +69,23 @@ _CASE = re.compile(
     r"(?:- |\s+\^)(?P<name>.+?)(?P<fixture>(?: '\w+)+)? /[0-9a-f]+ @(?P<where>\S+:\S+\+\S+)\Z"
 )
 _COUNT = re.compile(r"Concretized \d+ test case\(s\)\Z")
+#: Set to any text: our checks add a line for each case, how long it takes by formula.
+ASK_TIMES = "ACCEPTANCE_TIMES"
+_TAKES = re.compile(r"takes (?P<seconds>\S+) s: (?P<name>.+) @(?P<where>\S+)\Z")
 _ERROR = re.compile(r"(?:ERROR|reframe: error): (?P<text>.*)")
 
 
 @dataclass(frozen=True)
 class SelectedCase:
-    """A case that would run; `where` is `system:partition+environment`."""
+    """A case that would run; `where` is `system:partition+environment`.
+
+    `seconds` is how long it takes by formula, 0 where nothing tells.
+    """
 
     name: str
     where: str
     fixture: bool
+    seconds: float = 0.0
 
 
 def select(
@@ -93,7 +100,7 @@ def select(
     done = machine.run(
         [reframe_program(), *words, "--nocolor", "-lC"],
         _TIMEOUT,
-        env=reframe_environment(workspace),
+        env=reframe_environment(workspace) | {ASK_TIMES: "yes"},
         folder=workspace.start,
     )
     text = f"{done.out}\n{done.err}"
@@ -101,7 +108,11 @@ def select(
     if done.fault or not any(map(_COUNT.match, lines)):
         said = next(filter(None, map(_ERROR.match, lines)), None)
         raise Fault(f"reframe: {said['text'] if said else done.fault or 'lists nothing'}")
-    found = (_CASE.match(line) for line in lines)
-    cases = (SelectedCase(m["name"], m["where"], bool(m["fixture"])) for m in found if m)
+    told = filter(None, map(_TAKES.match, lines))
+    times = {(m["name"], m["where"]): float(m["seconds"]) for m in told}
+    cases = (
+        SelectedCase(*(key := (m["name"], m["where"])), bool(m["fixture"]), times.get(key, 0.0))
+        for m in filter(None, map(_CASE.match, lines))
+    )
     warnings = (line.removeprefix("WARNING: ") for line in lines if line.startswith("WARNING: "))
     return [*dict.fromkeys(cases)], tuple(dict.fromkeys(warnings))

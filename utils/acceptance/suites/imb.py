@@ -328,6 +328,8 @@ def repetitions(benchmark: str) -> int:
 #: Bytes of the messages of a size at most, and of those of IMB-P2P; and how often at most each
 #: operation is completed for itself (OVERALL_VOL, iter.numerator, MSGS_NONAGGR).
 _VOLUME, _VOLUME_P2P, _ONE_BY_ONE = 40 * 2**20, 800 * 2**20, 100
+#: Seconds that a size takes at most, by a first try of at most one (SECS_PER_SAMPLE).
+SECONDS = 10.0
 
 
 def repeated(benchmark: str, mode: str, size: int | None, count: int) -> int:

@@ -36,7 +36,16 @@ from datetime import datetime
 from itertools import pairwise
 
 from acceptance.core.findings import Finding
-from acceptance.suites.imb import BENCHMARKS, MANY, PREFIX, SINGLE, ImbBenchmark, key_of, repeated
+from acceptance.suites.imb import (
+    BENCHMARKS,
+    MANY,
+    PREFIX,
+    SECONDS,
+    SINGLE,
+    ImbBenchmark,
+    key_of,
+    repeated,
+)
 from acceptance.suites.output import HALF, SLACK, JobTime, Range, Table, Tables
 
 #: What the first line calls a component -> its family.
@@ -96,9 +105,9 @@ _FAR, _NEAR = 4.0, 1.25
 #: and on ARM.
 _INT_MAX = 2**31 - 1
 _TOO_MANY = (f"{-_INT_MAX - 1}", f"{_INT_MAX}")
-#: IMB repeats a size only so often as it takes so many seconds (SECS_PER_SAMPLE) by a first try of
-#: at most one. That try may have been so many times slower, on a busy node, than what it measured.
-_SECONDS, _SLOWER = 10.0, 10
+#: The first try of a size, by which IMB's limit of time (`SECONDS`) leaves repetitions out, may
+#: have been so many times slower, on a busy node, than what was measured then.
+_SLOWER = 10
 #: Messages of each process that a repetition of Uniband and Biband has (MAX_WIN_SIZE).
 _WINDOW = 64
 _FINISHED = "# All processes entering MPI_Finalize"
@@ -196,7 +205,7 @@ class Output(Tables):
             least = most
             if self.family not in ("p2p", "mt"):
                 time = self._time_of_one(table, row.values)
-                least = math.ceil(min(most, 1e6 * _SECONDS / time) / _SLOWER)
+                least = math.ceil(min(most, 1e6 * SECONDS / time) / _SLOWER)
             if not least <= ran <= most:
                 self.stand(row.number, self.text.splitlines()[row.number - 1])
                 of = "" if row.size is None else f" of {row.size} bytes"
