@@ -188,6 +188,28 @@ def test_a_further_case_of_a_class_has_the_variables_that_reframe_gives_it(monke
     assert third.nowhere == 4
 
 
+def test_one_case_of_each_class_of_ours_is_looked_at_and_all_of_others():
+    class Own:
+        pass
+
+    class Ours(Own):
+        benchmark_name = "made.one"
+
+    class Bad(Ours):
+        pass
+
+    looked_at = []
+
+    def validate(loader, case):
+        looked_at.append(case)
+        return type(case) is not Bad
+
+    once = reframe_patches.validate_once(validate)
+    cases = [Ours(), Ours(), Own(), Own(), Bad(), Bad()]
+    assert [once(None, case) for case in cases] == [True] * 4 + [False] * 2
+    assert looked_at == [cases[0], *cases[2:]]
+
+
 def test_another_reframe_is_reported_with_what_to_do(warnings):
     reframe_patches.apply("4.11.0")
     (warning,) = warnings
