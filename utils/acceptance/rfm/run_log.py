@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 from acceptance.core.errors import Fault
@@ -244,7 +245,16 @@ def check_files(search_path: Iterable[Path], *, recursive: bool) -> list[Path]:
 
 def _defines_test(path: Path) -> bool:
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        return _has_test(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return True
+
+
+@lru_cache
+def _has_test(text: str) -> bool:
+    """Tell it of the text of a file, once: a command asks for each session, and more than once."""
+    try:
+        tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return True
     classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
