@@ -20,6 +20,7 @@ PMI = {"mvapich2": "pmi2", "openmpi": "pmix", "mpich": "pmi2"}
 VERBS, MPICH = ["spack-mvapich2", "spack-openmpi"], ["spack-mpich"]
 #: Vendor -> the MPI with which a site built suites by hand: Spack has no target for the processors.
 VENDORS = {"sgi": "sgi-mpt", "cray": "cray-mpt", "nec": "nec-mpi"}
+OF_SPACK = spack_features(WORKSPACE)
 
 
 def environments(mpis=(*PMI,), vendors=(), suites=()):
@@ -27,7 +28,7 @@ def environments(mpis=(*PMI,), vendors=(), suites=()):
     of_spack = [
         {
             "name": f"spack-{mpi}",
-            "features": spack_features(),
+            "features": [*OF_SPACK],
             "extras": {"spack": {"mpi": mpi}, "mpi": mpi, "versions": {"npb": "3.3.1"}},
             "env_vars": [["SLURM_MPI_TYPE", PMI[mpi]]],
         }
