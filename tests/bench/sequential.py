@@ -8,12 +8,13 @@ after all of them, at the same errors.
 """
 
 from collections.abc import Iterator
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acceptance.core.text import table
-from acceptance.detection.constants import ERROR, LOOKS, SUSPICIOUS, ZONE
+from acceptance.detection.constants import AGAIN_FEWEST, ERROR, LOOKS, SUSPICIOUS, ZONE
 from acceptance.detection.sequential import bound, crossing, decide
 from acceptance.relations import noise
 from tests.bench.detection import FAMILIES, series
@@ -28,6 +29,7 @@ EDGES = (-ZONE / 2, 0.0, ZONE / 2)
 DISTANCES = (1.0, 2.0, 4.0)
 
 
+@cache
 def cases(family: str, count: int, seed: int = 31) -> tuple[Floats, Floats]:
     """Return runs (n, count) of level 0 (logarithms), and what the past of each tells of noise."""
     values, _ = series(family, PAST + MOST, count, seed, DEVIATION)
@@ -114,7 +116,7 @@ def _night(count: int, size: float, most: int, fixed: bool) -> tuple[float, floa
         for turn in range(most):
             new = (1 + size) * (1 + DEVIATION * rng.standard_normal((1, 1)))
             row, repeats = np.concatenate([row, new]), repeats + 1
-            if not fixed or turn == most - 1:
+            if turn == most - 1 or (not fixed and turn + 1 >= AGAIN_FEWEST):
                 (shown,), _ = scan(row, np.zeros(1, np.bool_))
                 changed = any(change.worse and change.detected >= 100 for change in shown.changes)
                 open_ = not changed and shown.suspicion > SUSPICIOUS
@@ -144,7 +146,7 @@ def main(count: int = 10_000) -> None:
     print(table(["noise", "past", *far], [*saved(count)]))
     print("\nHistory of 100 nights, Gaussian, 2 %: the first night of a change")
     heads = ["change", "repeated", "found that night", "repetitions a suspect", "left undecided"]
-    print(table(heads, [*history(count // 4)]))
+    print(table(heads, [*history(count // 20)]))
 
 
 if __name__ == "__main__":

@@ -144,6 +144,10 @@ SET_PAST = 240
 #: give a standard deviation within a third; and those that are worked on at once. [chosen]
 SET_FEWEST, SETS_AT_ONCE = 10, 2000
 
+#: Repetitions of what was suspected, at least. [derived] with the suspected sample they are the
+#: shortest window that decides: one good repetition takes nothing back.
+AGAIN_FEWEST = 2
+
 # ---- Near a limit (sequential.py)
 
 #: How probably a level that is not beyond its limit fails, and one that is not inside passes; and

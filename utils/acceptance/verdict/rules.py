@@ -4,6 +4,7 @@ Each adds to the verdict what it finds in the same evidence. That of nodes and l
 was left out, is in `verdict/coverage.py`.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -21,6 +22,7 @@ from acceptance.core.words import is_measured, split_metric
 from acceptance.fabric.link_check import STANDING
 from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.references import Library, Reference, ReferenceFault
+from acceptance.regressions import AGAIN_FEWEST
 from acceptance.regressions import judge as regressions
 from acceptance.relations import claims, false_alarms, guidelines, near_limits
 from acceptance.relations.near_limits import Near
@@ -217,9 +219,12 @@ def judged_history(evidence: Evidence) -> regressions.Judgement:
 
 
 def suspected(evidence: Evidence) -> Cases:
-    """Return the cases of the night with a metric whose history is suspicious."""
+    """Return the cases of the night with a metric whose history is suspicious, or was just now."""
     judgement = judged_history(evidence)
-    return suspects(judgement.suspected, judgement.newest)
+    before = evidence.histories.get(evidence.last, judgement).suspected
+    again = Counter(case.name for session in evidence.again for case in session.cases)
+    early = [one for one in before if again[one.case.key.check] < AGAIN_FEWEST]
+    return suspects([*judgement.suspected, *early], judgement.newest)
 
 
 def _near_limits(evidence: Evidence) -> Iterator[Near]:
