@@ -9,7 +9,7 @@ import pytest
 
 from acceptance.core import kinds
 from acceptance.regressions.judge import Judgement, judge
-from acceptance.relations import false_alarms
+from acceptance.relations import false_alarms, noise
 from acceptance.relations.false_alarms import at_most
 from tests.bench.detection import series
 from tests.made_series import healthy
@@ -95,9 +95,12 @@ def test_noise_that_breaks_the_promise_is_a_finding_that_names_the_metric_and_wh
         assert "acceptance history" in kinds.of(each.kind).remedy
 
 
-def test_false_words_are_counted_by_comparison():
-    """The median of two states far apart is in the one or the other."""
-    alarms, words = rates(series("bimodal 50:50", 60, 30, 1)[0])
+def test_false_words_are_counted_by_comparison(monkeypatch):
+    """The median of two states far apart is in the one or the other, which ranks alone notice."""
+    values = series("bimodal 50:50", 60, 30, 1)[0]
+    assert not rates(values)[1].false
+    monkeypatch.setattr(noise, "ranked", lambda *_: 0.0)
+    alarms, words = rates(values)
     assert not alarms.broken
     assert (alarms.metrics, words.metrics) == (30, false_alarms.COMPARED)
     assert words.runs == false_alarms.COMPARISONS

@@ -51,6 +51,34 @@ def test_holm_goes_on_from_the_smallest():
     assert holm([]) == 0.05
 
 
+def test_the_ranks_of_two_sides_are_as_probable_as_shuffles_say():
+    first, second = RNG.standard_normal(20).round(1), RNG.standard_normal(17).round(1) + 0.7
+    both = np.concatenate([first, second])
+    ranks = np.array([(both < each).sum() + ((both == each).sum() + 1) / 2 for each in both])
+    shuffled = np.array([RNG.permutation(ranks)[:20].sum() for _ in range(20_000)])
+    middle = ranks.mean() * 20
+    seen = (np.abs(shuffled - middle) >= abs(ranks[:20].sum() - middle)).mean()
+    assert 0.001 < seen < 0.2
+    assert noise.ranked(first, second, 0.0) == pytest.approx(seen, rel=0.15)
+    assert noise.ranked(first, second, 0.5) > 2 * seen
+    assert noise.ranked(first[:14], second, 0.0) == 0.0
+    assert noise.ranked(np.ones(20), np.ones(20), 0.0) == 1.0
+
+
+def test_a_median_that_jumps_between_two_states_is_no_difference():
+    by_spread = by_ranks = 0
+    for column in series("bimodal 50:50", 60, 40, 3)[0].T:
+        sides = np.arange(0, 60, 2), np.arange(1, 60, 2)
+        known = noise.learn(column, [side.tolist() for side in sides], ())
+        a, b = (np.log(column[side]) for side in sides)
+        t, (_, dof, _) = noise.difference(
+            float(np.median(b) - np.median(a)), (30, 30), (known,) * 2
+        )
+        by_spread += noise.two_sided(t, dof) < 0.01
+        by_ranks += noise.ranked(a, b, known.correlation) < 0.01
+    assert by_spread > 2 > by_ranks
+
+
 @pytest.mark.parametrize("family", ["Gaussian", "AR(1) 0.5", "bimodal 50:50", "Student t, 3"])
 def test_sides_that_are_the_same_are_said_to_be(family):
     """Twelve comparisons of two weeks, of 30 metrics each, in which nothing happened."""

@@ -296,7 +296,11 @@ def _row(pair: _Pair, starts: Starts) -> tuple[Row, Scatter | None]:
     else:
         counts = row.a.samples, row.b.samples
         t, scatter = noise.difference(math.log(row.ratio), counts, (first, second))
-        row.probability = noise.two_sided(t, scatter[1])
+        values = [np.asarray(part[0].values)[part[1]] for part in (a, b)]
+        by_ranks = noise.ranked(
+            values[0], values[1] * factor, max(each.correlation for each in (first, second))
+        )
+        row.probability = max(noise.two_sided(t, scatter[1]), by_ranks)
         return row, scatter
     return row, None
 

@@ -246,7 +246,8 @@ def _compared(logs: Floats, first: NDArray[np.bool_]) -> tuple[float, float]:
         return 1.0, 0.0
     a, b = (float(np.median(logs[side])) for side in sides)
     t, (_, dof, _) = noise.difference(b - a, (len(sides[0]), len(sides[1])), (known, known))
-    return noise.two_sided(t, dof), b - a
+    by_ranks = noise.ranked(logs[sides[0]], logs[sides[1]], known.correlation)
+    return max(noise.two_sided(t, dof), by_ranks), b - a
 
 
 def sentences(judgement: Judgement) -> list[str]:
