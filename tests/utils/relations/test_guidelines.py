@@ -260,11 +260,11 @@ def test_what_one_session_shows_is_a_suspicion():
 
 
 def test_rounds_decide_whether_it_is_violated_noise_or_not_known():
-    # Of a single suspicion the first look is after nine rounds: 2^-6 <= ALPHA / 2, and SPARE.
-    assert rounds_for(1) == 9
+    # Of a single suspicion the first look is after seven rounds: 2^-6 <= ALPHA / 2, and SPARE.
+    assert rounds_for(1) == 7
     for slow, quiet, said in (
-        (8, 0, "undecided"), (9, 0, "violated"), (8, 1, "violated"), (7, 2, "violated"),
-        (6, 3, "violated"), (5, 4, "undecided"), (0, 4, "undecided"), (0, 5, "noise"),
+        (6, 0, "undecided"), (7, 0, "violated"), (6, 1, "violated"), (5, 2, "undecided"),
+        (0, 4, "undecided"), (0, 5, "noise"),
         (2, 3, "noise"), (3, 3, "noise"), (3, 2, "undecided"), (5, 5, "noise"),
     ):  # fmt: skip
         report = Report(SLOW, rounds_with(*[2.0] * slow, *[1.0] * quiet))
@@ -332,17 +332,20 @@ def test_the_chance_of_a_false_finding_is_what_it_says_at_the_floor_however_ofte
 
 def test_later_looks_have_half_of_the_level_each():
     need = rounds_for(20)
-    assert 2.0 ** -(need - 3) <= ALPHA / 40 < 2.0 ** -(need - 4)
+    assert 2.0 ** -(need - 1) <= ALPHA / 40 < 2.0 ** -(need - 2)
     slow, quiet = [2.0] * need, [1.0] * need
     assert probability(slow[1:], 20) == 1, "not before the first look"
     first = probability(slow, 20)
     assert first == pytest.approx(40 * 2.0**-need)
     # What was told stays told, and what comes later has its own look.
     assert probability([*slow, *quiet], 20) == first
-    assert probability([*quiet[:2], *slow, *slow[2:]], 20) == pytest.approx(
-        80 * chance([*quiet[:2], *slow, *slow[2:]])
-    )
-    assert [rounds_for(count) for count in (15, 70, 120)] == [13, 15, 16]
+    later = [*quiet[:2], *slow, *slow[2:]]
+    looks = [(11, 40), (13, 80), (16, 160), (20, 320)]
+    assert looks[0][0] == need
+    expected = [times * chance(later[:look]) for look, times in looks]
+    assert probability(later, 20) == pytest.approx(min(expected))
+    assert probability(later[:19], 20) == pytest.approx(min(1, *expected[:3]))
+    assert [rounds_for(count) for count in (15, 70, 120)] == [11, 13, 14]
 
 
 def spiked(number):
@@ -580,7 +583,8 @@ def test_a_finding_is_one_line_and_plain_data():
     cases = [collective("imb", name, 4, lambda n, v=v: v) for name, v in levels.items()]
     (finding,) = of_kind(measured(*cases), "Allgather <= Gather + Bcast")
     assert str(finding) == (
-        "Allgather of 4 B to 4 KiB is slower than Gather + Bcast, 1.7 times (1.7 at 4 B; p 2e-05, "
+        "Allgather of 4 B to 4 KiB is slower than Gather + Bcast, 1.7 times (1.7 at 4 B; "
+        f"p {finding.p:.1g}, "
         "20 rounds): imb, 4 ranks, intra-node, local:default+wheels"
     )
     data = json.loads(json.dumps(asdict(finding)))
@@ -624,7 +628,8 @@ def test_a_line_says_on_how_many_nodes_and_which_way():
     slow = case("osu.alltoall", {1: 9.0, 2: 9.0, 4: 1.0, 8: 1.0}, keys=keys)
     (finding,) = measured(slow).findings
     assert str(finding) == (
-        "alltoall of 1 B to 2 B is slower than a larger message, 9.0 times (9.0 at 1 B; p 2e-05, "
+        "alltoall of 1 B to 2 B is slower than a larger message, 9.0 times (9.0 at 1 B; "
+        f"p {finding.p:.1g}, "
         "20 rounds): osu, 4 ranks on 2 nodes, inter-node, block, loopback, local:default+wheels"
     )
 

@@ -14,8 +14,8 @@ of left to right: the median over the adjacent sizes that are suspected together
 Test: Wilcoxon's signed ranks (Biometrics Bulletin 1, 1945, 80-83) of ln(ratio / FLOOR), exact, one
 side. If left took `FLOOR` times as long as right, whatever the distribution of both times, it would
 be a matter of chance which one is ahead in a round. With m suspicions the first look is after
-`rounds_for` m rounds, at the level ALPHA / 2m, and the next ones after twice as many each, at half
-the level: what is told is false in one of 1 / ALPHA sessions at most (Bonferroni; the rounds know
+`rounds_for` m rounds, at the level ALPHA / 2m, and each next one a quarter later, at half the
+level: what is told is false in one of 1 / ALPHA sessions at most (Bonferroni; the rounds know
 nothing of what was selected), however often somebody goes on. A suspicion was noise when `FEW`
 rounds or more do not exceed `FLOOR` in more than half; that gives up, and makes no false finding.
 
@@ -83,7 +83,7 @@ FLOOR = 1.10
 #: Chance that a session has one or more false findings, at most.
 ALPHA = 0.05
 #: Rounds of the first look beyond those that could decide if not one of them were disturbed.
-SPARE = 3
+SPARE = 1
 #: Rounds by which a suspicion may turn out to be noise.
 FEW = 5
 #: Earlier sessions that are rounds, at most.
@@ -273,7 +273,7 @@ def probability(ratios: Sequence[float], suspected: int) -> float:
     look, times, found = rounds_for(suspected), 2 * suspected, 1.0
     while look <= len(ratios):
         found = min(found, times * chance(ratios[:look]))
-        look, times = 2 * look, 2 * times
+        look, times = look + look // 4, 2 * times
     return found
 
 
