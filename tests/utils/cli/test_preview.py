@@ -68,6 +68,8 @@ def test_cases_are_counted_and_times_are_those_of_the_last_run(site, held):
         ("nightly", ("--", "-n", "nothing"), "-n nothing selects no case of imb"),
         ("accept", ("--", "-n", "nothing"), "-n nothing selects no case of imb"),
         ("accept", ("--", "--no-such"), "reframe: unrecognized arguments: --no-such"),
+        ("accept", ("--power", "90%"), "--power and --false say how surely --detect LOSS is seen"),
+        ("accept", ("--detect", "5%", "--false", "1e-4"), "--false 0.0001: what looks for paths"),
     ],
 )
 def test_arguments_that_would_run_nothing_are_refused(site, held, kind, words, error):
@@ -86,6 +88,18 @@ def test_a_fact_that_nobody_knows_is_refused_before_anything_runs(site, held, ki
     told = "replay:default: unknown rate of infiniband: '4'; known: SDR, DDR, "
     assert result.errors.startswith(f"acceptance {kind}: ")
     assert told in result.errors
+    assert not (site.var / "campaigns").exists()
+
+
+def test_the_plan_of_an_acceptance_says_what_its_pairs_could_see(site, held):
+    path = site.folder / "site.py"
+    path.write_text(path.read_text().replace('"nodes": 1', '"nodes": 8'))
+    result = site.acceptance("accept", "--plan", "--detect", "5%", *PAIR)
+    assert result.status == 0, result.errors
+    text = " ".join(result.output.split())
+    assert "replay:default: all pairs of 8 nodes, 3 times; one of " in text
+    assert "28 pairs, each way, in 7 rounds" in text
+    assert "A good cluster is accepted by its nodes with 100.0% (asked: 99.0%)" in text
     assert not (site.var / "campaigns").exists()
 
 
