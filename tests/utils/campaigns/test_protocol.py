@@ -371,7 +371,7 @@ def test_what_it_could_have_seen_is_told_with_the_chance_of_each_loss():
     assert of_one == {0.05: 1.0, 0.1: 1.0, 0.15: 0.0, 0.2: 0.0}
     text = markdown(data).partition("## What this acceptance could have seen")[2]
     assert "| slow | loses 5.0% | loses 10.0% | loses 15.0% | loses 20.0% |" in text
-    assert "| 2 of the nodes | 100.0% | 100.0% | 0.0% | 0.0% |" in text
+    assert "| 2 of the nodes | 100.0% | 100.0% | 100.0% | 100.0% |" in text
     assert "Of cables between switches no chance is known: " in text
     assert "only references and limits judge them" in markdown(make())
 

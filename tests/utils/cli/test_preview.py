@@ -68,6 +68,8 @@ def test_cases_are_counted_and_times_are_those_of_the_last_run(site, held):
         ("nightly", ("--", "-n", "nothing"), "-n nothing selects no case of imb"),
         ("accept", ("--", "-n", "nothing"), "-n nothing selects no case of imb"),
         ("accept", ("--", "--no-such"), "reframe: unrecognized arguments: --no-such"),
+        ("accept", ("--power", "90%"), "--power and --false say how surely --detect LOSS is seen"),
+        ("accept", ("--detect", "5%", "--false", "1e-4"), "--false 0.0001: what looks for paths"),
     ],
 )
 def test_arguments_that_would_run_nothing_are_refused(site, held, kind, words, error):
@@ -86,6 +88,17 @@ def test_a_fact_that_nobody_knows_is_refused_before_anything_runs(site, held, ki
     told = "replay:default: unknown rate of infiniband: '4'; known: SDR, DDR, "
     assert result.errors.startswith(f"acceptance {kind}: ")
     assert told in result.errors
+    assert not (site.var / "campaigns").exists()
+
+
+def test_the_plan_of_an_acceptance_promises_nothing_of_pairs_that_are_not_measured(site, held):
+    path = site.folder / "site.py"
+    path.write_text(path.read_text().replace('"nodes": 1', '"nodes": 8'))
+    result = site.acceptance("accept", "--plan", "--detect", "5%", *PAIR)
+    assert result.status == 0, result.errors
+    text = " ".join(result.output.split())
+    assert "replay:default: no pair is measured: nothing provides " in text
+    assert "loses" not in text
     assert not (site.var / "campaigns").exists()
 
 

@@ -75,6 +75,15 @@ def test_what_good_nodes_differ_by_is_a_floor_that_no_repetition_lowers():
     assert "good nodes differ by 2.0%" in many.could
 
 
+def test_two_slow_nodes_are_seen_as_long_as_most_pairs_are_good():
+    power = Power(8, 7, 0.008, 0.0, AIM)
+    assert power.accepted(0.05, 2) < power.accepted(0.05, 1) < 0.05
+    assert 0.1 < power.accepted(0.035, 2) < 0.9
+    # Of six nodes two are in 18 of 30 pairs.
+    assert Power(6, 5, 0.008, 0.0, AIM).accepted(0.9, 2) == 1
+    assert Power(6, 5, 0.008, 0.0, AIM).accepted_good > 0.99
+
+
 def test_of_fewer_than_four_nodes_and_of_too_much_noise_nothing_is_promised():
     assert Power(3, 2, 0.01, 0.0, AIM).accepted(0.9) == 1
     assert (

@@ -182,8 +182,6 @@ def _plan(options: argparse.Namespace) -> State:
         aim, system, known, limited, stated_nodes(configuration, [system["name"]]),
         ledger.of(options.workspace) if options.workspace.results.exists() else None,
     )  # fmt: skip
-    options.planned = plans
-    notes += [plan.line for plan in plans if aim.detect]
     plan = steps.plan(
         options.mode,
         configuration,
@@ -195,6 +193,12 @@ def _plan(options: argparse.Namespace) -> State:
         of_pairs=power.options_of(aim, plans),
         own=options.own,
     )
+    unpaired = "".join(step.reason for step in plan if step.name == steps.ALL_PAIRS)
+    options.planned = [
+        power.Planned(of.place, why=f"no pair is measured: {unpaired}") if unpaired else of
+        for of in plans
+    ]
+    notes += [of.line for of in options.planned if aim.detect]
     # What a campaign must share to be gone on with; login nodes may share `var/`.
     asked = {"mode": options.mode, "system": system["name"], "reframe": options.reframe}
     asked |= {"own": [str(path) for path in options.own]} if options.own else {}

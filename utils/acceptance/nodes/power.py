@@ -11,7 +11,8 @@ repetition makes that smaller, and all shares of a node have it in common.
                nodes differ by from EMPIRICAL_FROM nodes on, of which the spread is known to
                1 / sqrt(2 x nodes); below that with the prior of the noise
     found    : a share is over the bound; below EMPIRICAL_FROM nodes one of each rate
-    shifted  : of N nodes k slow ones are in 2k of N pairs of a round, and move its median
+    shifted  : of N nodes a slow one is in 2 of N pairs of a round, and moves its median; each
+               further one half as much, as the first ones are known by then
 
 Of R measurements a pair has the median, of which the noise is MEDIAN_ERROR / sqrt(R) of that of
 one; of noise with heavier tails than normal it is less. A cable between switches is named by the
@@ -107,9 +108,11 @@ class Power(Struct, frozen=True):
 
     def accepted(self, loss: float, slow: int = 1) -> float:
         """Return the chance that none of so many nodes is found that lose this fraction."""
-        if self.nodes < FEWEST_NODES or not self.pairs or self.noise > NOISIEST:
-            return 1.0
         root, count = math.sqrt(self.pairs), self.nodes
+        good = (count - slow) * (count - slow - 1) if loss else count * (count - 1)
+        is_most = 2 * good < count * (count - 1)  # of whose pairs medians know nothing
+        if count < FEWEST_NODES or not self.pairs or self.noise > NOISIEST or is_most:
+            return 1.0
         error = MEDIAN_ERROR * self.noise / root
         free = count * self.pairs - 2 * count - (self.pairs if count >= ROUNDS_FROM else 1)
         free = max(free, 1)
@@ -132,7 +135,7 @@ class Power(Struct, frozen=True):
 
     def _shift(self, slow: int) -> float:
         """Return by how much the level of a round looks worse with so many slow nodes in it."""
-        good = 1 - min(2 * slow / (self.nodes - _LESS), 0.5)
+        good = 1 - min((1 + slow) / (self.nodes - _LESS), 0.5)
         return self.noise * _NORMAL.inv_cdf(min(0.5 / good, _FARTHEST))
 
     @property
