@@ -86,6 +86,7 @@ class PatternBenchmark(PlacedCheck):
         self.provenance["mpi_standard"] = output.run.mpi_standard
         timed = [row for row in output.rows if hasattr(row, "repetitions")]
         self.repeated = {row.size_B: row.repetitions for row in timed}
+        self.loops = output.options.repeat or 1
         return patterns.metrics(self.row, self.np, output, source)
 
     def parameters(self):

@@ -289,7 +289,7 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
 
     def last_words(self):
         """Return what the program said last, and what that means where it was to use GPUs."""
-        said = super().last_words()
+        said = "; ".join([super().last_words(), *self.said_of_node()])
         if not self.gpu_buffers:
             return said
         why = placement.no_gpus(self.said(), self.fabric.gpu_kind)

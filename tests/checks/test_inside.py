@@ -40,7 +40,14 @@ NODE = {
 def run(site, recorded):
     """Return what runs PingPong, small messages with a time (us): ReFrame, case and gate."""
 
-    def run_once(time=None, *, waited=0, node=NODE, python="cat {folder}/node.json"):
+    def run_once(
+        time=None,
+        *,
+        waited=0,
+        node=NODE,
+        python="cat {folder}/node.json",
+        ends="",
+    ):
         folder = site.folder
         lines = recorded(PINGPONG).splitlines()
         for number, line in enumerate(lines):
@@ -59,7 +66,7 @@ def run(site, recorded):
         }  # fmt: skip
         for name, text in made.items():
             (folder / "proc" / name).write_text(f"{text}\n")
-        program = PROGRAM.replace("{waited}", str(waited)).replace("{replayed}", REPLAYED)
+        program = PROGRAM.replace("{waited}", str(waited)).replace("{replayed}", REPLAYED) + ends
         tools = {
             "mpiexec": MPIEXEC, "IMB-MPI1": program,
             "python3": f"#!/bin/sh\n{python}\n",
@@ -136,3 +143,10 @@ def test_a_node_that_cannot_be_measured_fails_nothing_and_says_why(run):
     assert judged(case) == set()
     assert "no such module" in case.provenance["machine"]
     assert any("could not be measured without MPI" in note for note in verdict["notes"])
+
+
+def test_a_program_that_the_small_shared_memory_ended_is_told_with_it(run):
+    _, case, (status, _) = run(time=5.5, node={**NODE, "shm": [2**16, 2**16]}, ends="exit 7")
+    assert status == 1
+    assert "exited with status 7" in case.fail_reason
+    assert "/dev/shm has 64 KiB free of 64 KiB on made1" in case.fail_reason

@@ -160,9 +160,9 @@ BEFORE = report("100.00", 0)
         (0.5, 200_000, False, True),
         (0.5, 300_000, False, False),
         # All of a case, of whose 10 s little was waited.
-        (0.02, 1_400_000, True, True),
-        (0.02, 1_600_000, True, False),
-        (0.02, 1_400_000, False, False),
+        (0.02, 2_900_000, True, True),
+        (0.02, 3_100_000, True, False),
+        (0.02, 2_900_000, False, False),
     ],
 )
 def test_what_a_busy_machine_may_explain_is_no_failure(over, waited, whole, certain):

@@ -19,11 +19,12 @@ collective communication operations in MPICH", 2005.
 Noise. The lowest quarter of what was measured counts, of copies that of all cores at once. Linux
 tells for how long processes of the job waited for a CPU while it ran (`waited.sh`). Results
 miss their references for certain if they do so by more seconds, over all repetitions, than that,
-twice over (caches are cold then); or if all of a case do in a time of which the waiting is a small
-part (`QUIET`): a small message's repetitions are over in a fraction of a turn of the scheduler,
-which cannot hit each of them. Else they are not judged. It is assumed that nothing else slows the
-node down: another user of the memory on other cores is not seen. Nothing is assumed of NUMA: the
-two processes here are on the first and the last CPU of the job, MPI's mostly nearer.
+twice over (caches are cold then); or if all times of a case do while little of its time was waited
+(`QUIET`): the repetitions of a small message are over in a fraction of a turn of the scheduler,
+which cannot hit each loop of them (`FEW` or more). Else they are not judged. It is assumed that
+nothing else slows the node down: another user of the memory on other cores is not seen. Nothing is
+assumed of NUMA: the two processes here are on the first and the last CPU of the job, MPI's mostly
+nearer.
 """
 
 import re
@@ -42,9 +43,11 @@ from acceptance.suites import Benchmark
 
 #: Bytes up to which the time of a message is judged, and from which on its bandwidth is.
 SMALL, LARGE = 2**10, 2**16
+#: How often a message has to be sent for its time, or its bandwidth, to be judged.
+OFTEN = {"us": 100, "MB/s": 10}
 #: How much of the time that processes waited may explain of results; below which share of all
-#: time it explains nothing that all metrics of a case show, and how many these are at least.
-_COLD, QUIET, FEW = 2.0, 0.15, 4
+#: time it explains nothing that all times of a case show, and how many loops these are at least.
+_COLD, QUIET, FEW = 2.0, 0.3, 4
 #: Bytes of /dev/shm that an MPI may want on a node: Intel MPI and Open MPI take a few MiB a rank.
 ROOM = 2**26
 #: Ticks a second of /proc/stat, whatever the kernel's own clock.
