@@ -222,8 +222,10 @@ def suspected(evidence: Evidence) -> Cases:
     """Return the cases of the night with a metric whose history is suspicious, or was just now."""
     judgement = judged_history(evidence)
     before = evidence.histories.get(evidence.last, judgement).suspected
-    again = Counter(case.name for session in evidence.again for case in session.cases)
-    early = [one for one in before if again[one.case.key.check] < AGAIN_FEWEST]
+    # A round runs a name in all of its environments.
+    again = Counter((case.where, case.name) for each in evidence.again for case in each.cases)
+    keys = ((one, one.case.key) for one in before)
+    early = [one for one, key in keys if again[key.where, key.check] < AGAIN_FEWEST]
     return suspects([*judgement.suspected, *early], judgement.newest)
 
 
