@@ -97,6 +97,8 @@ def test_without_a_past_the_repetitions_tell():
         {"result": "fail", "fail_phase": "performance"},
         {"fixture": True},
         {"result": "skip"},
+        {"run_index": 1},
+        {"declared": {"bandwidth_8": "MB/s", "bandwidth_16": "MB/s"}},
     ],
 )
 def test_what_is_no_noise_is_in_no_question(past, other):
@@ -109,6 +111,18 @@ def test_what_is_better_than_its_reference_allows_stays_failed(past):
     above = replace(high.metrics[0], value=130.0, upper=0.2)
     high = replace(high, result="fail", fail_phase="performance", metrics=(above,))
     assert told(past, high, run(95.0)) == []
+
+
+def test_what_has_a_value_that_is_none_stays_failed(past):
+    missed = run(89.0)
+    for reference in (None, 100.0):
+        none = replace(missed.metrics[0], name="bandwidth_16", value=0.0, reference=reference)
+        more = run(89.0, metrics=(*missed.metrics, none))
+        assert told(past, more, *map(run, (94.0, 95.0, 94.5, 95.5))) == []
+
+
+def test_what_never_failed_and_passes_was_in_no_question(past):
+    assert told(past, *map(run, (95.0, 94.0, 95.0, 96.0))) == []
 
 
 def judged(tmp_path, history, *cases):
@@ -137,7 +151,7 @@ def test_what_failed_once_is_counted_as_passed_and_told(tmp_path, past):
     assert (found.kind, found.fails, found.place) == ("near-limit", False, (PLACE,))
     assert found.text in verdict.notes
     assert "failed in 1 of 5 runs" in found.text
-    assert {case.result for case in verdict.cases} == {"pass"}
+    assert {(case.result, case.reason) for case in verdict.cases} == {("pass", "")}
     assert not any(each.fails for case in verdict.cases for each in case.findings)
 
 

@@ -5,8 +5,9 @@ chance. Here all of its runs are judged together, with the noise that each metri
 (`detection/sequential.py`): it fails where a metric is worse than its limit with certainty, passes
 where each is inside with certainty, and else it cannot be told yet.
 
-Only what falls short of a limit is noise. A case that failed for anything else, or that was better
-than its reference allows, stays failed.
+Only what falls short of a limit is noise. A case that failed for anything else, that lacks a value,
+or that was better than its reference allows, stays failed. So does one that ReFrame itself repeated
+because it failed (`--max-retries`).
 """
 
 import math
@@ -85,7 +86,9 @@ def judge(
     for those in runs.values():
         cases = [case for _, case in those]
         told = _told(cases, past, own | {uuid for uuid, _ in those})
-        if told and (len(cases) > 1 or told[0] == CANNOT_TELL):
+        # What always passed, and passes, was measured again for something else.
+        failed = any(not case.passed for case in cases)
+        if told and (told[0] == CANNOT_TELL or (len(cases) > 1 and (failed or told[0] == FAILS))):
             first = any(not case.passed for uuid, case in those if uuid in own)
             yield Near(cases[0], those[0][0], len(cases), first, *told)
 
@@ -113,8 +116,11 @@ def _beyond(cases: Sequence[Case]) -> _Beyond | None:
                 distance = sign * math.log(metric.value / limit)
                 found.setdefault((metric.name, metric.unit), []).append(distance)
                 worse = worse or bool(missed)
+        whole = {each.name for each in case.metrics if is_measured(each.value)}
         of_limits = case.fail_phase == "performance" and worse
-        if not case.passed and (not of_limits or any(each.fails for each in case.findings)):
+        of_limits &= whole >= {*case.declared, *(each.name for each in case.metrics)}
+        repeated, found_more = case.run_index > 0, any(each.fails for each in case.findings)
+        if repeated or not (case.passed or (of_limits and not found_more)):
             return None
     return found
 

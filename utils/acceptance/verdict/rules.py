@@ -278,7 +278,7 @@ def _count_near(verdict: Verdict, near: Near) -> None:
             verdict.cases[number] = replace(
                 case,
                 result="fail" if fails else "pass",
-                reason=near.text,
+                reason=near.text if fails else "",
                 findings=tuple(each for each in case.findings if fails or not each.fails),
             )
     text = f"{place}: {near.text}"
