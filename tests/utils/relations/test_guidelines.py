@@ -738,7 +738,7 @@ def test_the_command_shows_findings_and_fails_where_it_is_asked_to(made):
     assert result.output.splitlines()[2].startswith("Reduce is slower than Allreduce  imb ")
     assert (
         "session  0000000b-0000-4000-8000-000000000000\nfindings 1, of which 0 fail\n"
-        "compared 1 violated in 51 comparisons; 0 of 1 suspicion were noise\n"
+        "compared 1 violated in 51 comparisons; 0 of 1 suspicions were noise\n"
     ) in result.output
     data = made.acceptance("claims", "guidelines", "--format", "json").data
     (finding,) = data["findings"]

@@ -125,11 +125,11 @@ def test_what_never_failed_and_passes_was_in_no_question(past):
     assert told(past, *map(run, (95.0, 94.0, 95.0, 96.0))) == []
 
 
-def judged(tmp_path, history, *cases):
+def judged(tmp_path, history, *cases, campaign=""):
     """Return the verdict on a run and its repetitions, and what is in question then."""
     first, *again = sessions(*cases)
     evidence = Evidence(workspace(tmp_path), None, [first], "s0", None, Nodes(), "made")
-    verdict = Verdict()
+    verdict = Verdict(campaign=campaign)
     judge_cases(verdict, first)
     for session in again:
         other = Verdict()
@@ -182,3 +182,12 @@ def test_what_was_measured_once_is_told_in_a_line(tmp_path, past):
         f"(--again N measures again): {PLACE}"
     ]
     assert open_ == {"s0": [NAME]}
+
+
+def test_an_acceptance_counts_each_run_by_itself(tmp_path, past):
+    runs = run(89.0), *map(run, (94.0, 95.0, 94.5, 95.5))
+    verdict, _ = judged(tmp_path, past, *runs, campaign="accept-2026-11-22")
+    assert (verdict.failed, len(verdict.problems), verdict.findings) == (1, 1, [])
+    assert verdict.notes == [
+        f"1 case near a limit, where one run cannot tell pass from fail: {PLACE}"
+    ]

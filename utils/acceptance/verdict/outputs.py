@@ -108,7 +108,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         if verdict.history.get("together"):
             yield "history", verdict.history["together"]
     if verdict.guidelines.get("compared"):
-        yield "guidelines", guidelines_text(verdict.guidelines)
+        yield "guidelines", guidelines_text(verdict.guidelines, verdict.sort)
 
 
 def _remedies(verdict: Verdict) -> Iterator[str]:
@@ -248,7 +248,7 @@ def _not_asked(question: str, verdict: Verdict) -> str:
     if question == GUIDELINES and not verdict.guidelines.get("compared"):
         return "nothing that could be compared was measured"
     if question == GUIDELINES and verdict.guidelines.get("undecided"):
-        return guidelines_text(verdict.guidelines)
+        return guidelines_text(verdict.guidelines, verdict.sort)
     return ""
 
 

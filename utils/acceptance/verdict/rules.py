@@ -245,20 +245,22 @@ def in_question(evidence: Evidence) -> Cases:
 def judge_near_limits(verdict: Verdict, evidence: Evidence) -> None:
     """Let all runs of a case near its limits decide, in place of each; told is each of them.
 
-    What they cannot tell stays what it was before it was measured again.
+    What they cannot tell stays what it was before it was measured again. An acceptance counts each
+    run by itself.
     """
     if not evidence.newest:
         return
-    once = []
+    once, accepts = [], verdict.sort == ACCEPT
     for near in _near_limits(evidence):
-        if near.runs == 1:
+        if near.runs == 1 or accepts:
             once.append(text_of(near.case))
         else:
             _count_near(verdict, near)
     if once:
+        hint = "" if accepts else " (--again N measures again)"
         verdict.notes.append(
-            f"{plural(len(once), 'case')} near a limit, where one run cannot tell pass from fail "
-            f"(--again N measures again): {shortened(once)}"
+            f"{plural(len(once), 'case')} near a limit, where one run cannot tell pass from fail"
+            f"{hint}: {shortened(once)}"
         )
 
 
