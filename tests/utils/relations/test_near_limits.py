@@ -11,6 +11,7 @@ from acceptance.relations import near_limits
 from acceptance.relations.near_limits import CANNOT_TELL, FAILS, PASSES
 from acceptance.verdict import Evidence, Nodes, Verdict
 from acceptance.verdict.cases import judge_cases
+from acceptance.verdict.remeasured import add
 from acceptance.verdict.rules import in_question, judge_near_limits
 from tests import made
 from tests.places import REFERENCE, workspace
@@ -134,9 +135,7 @@ def judged(tmp_path, history, *cases, campaign=""):
     for session in again:
         other = Verdict()
         judge_cases(other, session)
-        verdict.cases += other.cases
-        for problem in other.problems:
-            verdict.add(problem)
+        add(verdict, other)
     evidence.again = again
     evidence.histories[evidence.newest] = history
     judge_near_limits(verdict, evidence)
@@ -172,6 +171,17 @@ def test_what_cannot_be_told_stays_what_it_was_and_is_told(tmp_path, past):
     verdict, _ = judged(tmp_path, past, *map(run, (89.0, 91.0)))
     assert (verdict.passed, verdict.failed, len(verdict.problems)) == (0, 1, 1)
     assert "cannot tell" in verdict.problems[0].text
+
+
+def test_what_failed_for_something_else_when_it_was_measured_again_has_failed(tmp_path, past):
+    broken = run(95.0, result="fail", fail_phase="sanity", fail_reason="no table")
+    for first in (91.0, 89.0):
+        verdict, open_ = judged(tmp_path, past, run(first), run(95.0), broken, broken)
+        assert (verdict.passed, verdict.failed, verdict.selected, open_) == (0, 1, 1, {})
+        last = verdict.problems[-1]
+        assert (last.kind, last.place) == ("case-failed", (PLACE,))
+        assert last.text == f"when measured again: {PLACE}: fail in sanity: no table"
+        assert verdict.findings == []
 
 
 def test_what_was_measured_once_is_told_in_a_line(tmp_path, past):

@@ -272,7 +272,7 @@ def _count_near(verdict: Verdict, near: Near) -> None:
         each for each in verdict.problems if each.kind == _FAILED and each.place == (place,)
     ]
     verdict.problems = [each for each in verdict.problems if each not in failures]
-    if fails != near.first:
+    if fails != bool(failures):
         verdict.failed += 1 if fails else -1
         verdict.passed -= 1 if fails else -1
     for number, case in enumerate(verdict.cases):
