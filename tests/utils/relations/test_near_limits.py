@@ -122,6 +122,15 @@ def test_what_has_a_value_that_is_none_stays_failed(past):
         assert told(past, more, *map(run, (94.0, 95.0, 94.5, 95.5))) == []
 
 
+def test_the_past_of_what_is_far_inside_is_not_read(past, monkeypatch):
+    """In a good night of ten thousand metrics that would take longer than all the rest."""
+    monkeypatch.setattr(near_limits, "_noise", None)
+    assert told(past, run(130.0)) == []
+    assert told(past, run(109.0)) == []
+    with pytest.raises(TypeError):
+        told(past, run(95.0))
+
+
 def test_what_never_failed_and_passes_was_in_no_question(past):
     assert told(past, *map(run, (95.0, 94.0, 95.0, 96.0))) == []
 

@@ -29,6 +29,9 @@ from acceptance.relations import noise
 #: What passed further inside its limit than this (ratio) is in no question, whatever its noise; and
 #: the same where nobody knows its noise yet.
 WIDEST, USUAL = 1.5, 1.1
+#: Nor is what passed by so many of the spreads that the detection of changes knows: then its past
+#: need not be read, and in a good night that is so of nearly all.
+FAR = 8.0
 #: What all runs of a case tell.
 FAILS, PASSES, CANNOT_TELL = 1, -1, 0
 #: Metric and unit -> how far each run lies beyond its limit (logarithm).
@@ -135,7 +138,10 @@ def _told(
             continue
         judgement, series = past()
         key = cases[0].where, cases[0].name, tuple(sorted(cases[0].keys.items()))
-        known = _noise(series.get(key, {}).get(metric), judgement, sessions)
+        one, progress = series.get(key, {}).get(metric), judgement.progress
+        if one and progress and max(distances) < -FAR * progress.spread(one):
+            continue
+        known = _noise(one, judgement, sessions)
         if known is None and max(distances) < -math.log(USUAL):
             continue
         of_one = np.array([known.spread, known.dof, known.correlation]) if known else None
@@ -155,7 +161,7 @@ def _noise(series: Series | None, judgement: Judgement, sessions: set[str]) -> n
     if series is None or judgement.progress is None or not series.samples:
         return None
     own = [n for n, sample in enumerate(series.samples) if sample.session.uuid in sessions]
-    starts = [change.start for change in judgement.progress.scan(series).changes]
+    starts = [change.start for change in judgement.progress.changes(series)]
     return noise.learn(np.asarray(series.values), [own or [series.count - 1]], starts)
 
 
