@@ -738,7 +738,7 @@ def test_the_command_shows_findings_and_fails_where_it_is_asked_to(made):
     assert result.output.splitlines()[2].startswith("Reduce is slower than Allreduce  imb ")
     assert (
         "session  0000000b-0000-4000-8000-000000000000\nfindings 1, of which 0 fail\n"
-        "compared 1 violated in 51 comparisons; 0 of 1 suspicion were noise\n"
+        "compared 1 violated in 51 comparisons; 0 of 1 suspicions were noise\n"
     ) in result.output
     data = made.acceptance("claims", "guidelines", "--format", "json").data
     (finding,) = data["findings"]
@@ -830,3 +830,29 @@ def test_rounds_are_the_sessions_that_measured_it_again_and_earlier_ones(site):
     site.add_system(CONFIGURATION.format(extras={}))
     told = site.acceptance("claims", "guidelines", "--format", "json").data
     assert (told["session"], told["rounds"]) == (uuid.format(4), 5)
+
+
+def test_other_steps_of_earlier_nights_take_no_place_of_a_round(tmp_path):
+    database = Database(tmp_path / "db")
+    collectives = MadeCase(metrics={"time_64": (1.0, "us")}, benchmark="imb.Bcast", suite="imb")
+    steps = {
+        "links": MadeCase(name="LinkCheck", suite="fabric", benchmark="fabric.link"),
+        "hpcc": MadeCase(name="Hpcc", suite="hpcc", benchmark="hpcc.all"),
+        "osu": MadeCase(name="Osu", metrics={"latency_8": (1.0, "us")}),
+        "imb": collectives,
+    }
+    for night in range(guidelines.EARLIER + 5):
+        for step, case in steps.items():
+            database.add([case], label=f"nightly-2026-11-{night + 1:02}T220000.{step}")
+    past = opened(tmp_path / "db")
+    rounds = guidelines.rounds_of(past, past.session())
+    last = past.entries[-1].number
+    assert [entry.number for entry in rounds] == [
+        last - len(steps) * ago for ago in range(1, guidelines.EARLIER + 1)
+    ]
+
+
+def test_without_a_suspicion_no_round_is_read():
+    rounds = iter(["unread"])
+    assert Report(session(case("imb.Bcast", dict.fromkeys(SIZES, 1.0))), rounds).suspected == 0
+    assert next(rounds) == "unread"

@@ -11,6 +11,7 @@ from acceptance.relations import near_limits
 from acceptance.relations.near_limits import CANNOT_TELL, FAILS, PASSES
 from acceptance.verdict import Evidence, Nodes, Verdict
 from acceptance.verdict.cases import judge_cases
+from acceptance.verdict.remeasured import add
 from acceptance.verdict.rules import in_question, judge_near_limits
 from tests import made
 from tests.places import REFERENCE, workspace
@@ -97,6 +98,8 @@ def test_without_a_past_the_repetitions_tell():
         {"result": "fail", "fail_phase": "performance"},
         {"fixture": True},
         {"result": "skip"},
+        {"run_index": 1},
+        {"declared": {"bandwidth_8": "MB/s", "bandwidth_16": "MB/s"}},
     ],
 )
 def test_what_is_no_noise_is_in_no_question(past, other):
@@ -111,18 +114,37 @@ def test_what_is_better_than_its_reference_allows_stays_failed(past):
     assert told(past, high, run(95.0)) == []
 
 
-def judged(tmp_path, history, *cases):
+def test_what_has_a_value_that_is_none_stays_failed(past):
+    missed = run(89.0)
+    for reference in (None, 100.0):
+        none = replace(missed.metrics[0], name="bandwidth_16", value=0.0, reference=reference)
+        more = run(89.0, metrics=(*missed.metrics, none))
+        assert told(past, more, *map(run, (94.0, 95.0, 94.5, 95.5))) == []
+
+
+def test_the_past_of_what_is_far_inside_is_not_read(past, monkeypatch):
+    """In a good night of ten thousand metrics that would take longer than all the rest."""
+    monkeypatch.setattr(near_limits, "_noise", None)
+    assert told(past, run(130.0)) == []
+    assert told(past, run(109.0)) == []
+    with pytest.raises(TypeError):
+        told(past, run(95.0))
+
+
+def test_what_never_failed_and_passes_was_in_no_question(past):
+    assert told(past, *map(run, (95.0, 94.0, 95.0, 96.0))) == []
+
+
+def judged(tmp_path, history, *cases, campaign=""):
     """Return the verdict on a run and its repetitions, and what is in question then."""
     first, *again = sessions(*cases)
     evidence = Evidence(workspace(tmp_path), None, [first], "s0", None, Nodes(), "made")
-    verdict = Verdict()
+    verdict = Verdict(campaign=campaign)
     judge_cases(verdict, first)
     for session in again:
         other = Verdict()
         judge_cases(other, session)
-        verdict.cases += other.cases
-        for problem in other.problems:
-            verdict.add(problem)
+        add(verdict, other)
     evidence.again = again
     evidence.histories[evidence.newest] = history
     judge_near_limits(verdict, evidence)
@@ -137,7 +159,7 @@ def test_what_failed_once_is_counted_as_passed_and_told(tmp_path, past):
     assert (found.kind, found.fails, found.place) == ("near-limit", False, (PLACE,))
     assert found.text in verdict.notes
     assert "failed in 1 of 5 runs" in found.text
-    assert {case.result for case in verdict.cases} == {"pass"}
+    assert {(case.result, case.reason) for case in verdict.cases} == {("pass", "")}
     assert not any(each.fails for case in verdict.cases for each in case.findings)
 
 
@@ -160,6 +182,17 @@ def test_what_cannot_be_told_stays_what_it_was_and_is_told(tmp_path, past):
     assert "cannot tell" in verdict.problems[0].text
 
 
+def test_what_failed_for_something_else_when_it_was_measured_again_has_failed(tmp_path, past):
+    broken = run(95.0, result="fail", fail_phase="sanity", fail_reason="no table")
+    for first in (91.0, 89.0):
+        verdict, open_ = judged(tmp_path, past, run(first), run(95.0), broken, broken)
+        assert (verdict.passed, verdict.failed, verdict.selected, open_) == (0, 1, 1, {})
+        last = verdict.problems[-1]
+        assert (last.kind, last.place) == ("case-failed", (PLACE,))
+        assert last.text == f"when measured again: {PLACE}: fail in sanity: no table"
+        assert verdict.findings == []
+
+
 def test_what_was_measured_once_is_told_in_a_line(tmp_path, past):
     verdict, open_ = judged(tmp_path, past, run(89.0))
     assert (verdict.failed, len(verdict.problems), verdict.findings) == (1, 1, [])
@@ -168,3 +201,12 @@ def test_what_was_measured_once_is_told_in_a_line(tmp_path, past):
         f"(--again N measures again): {PLACE}"
     ]
     assert open_ == {"s0": [NAME]}
+
+
+def test_an_acceptance_counts_each_run_by_itself(tmp_path, past):
+    runs = run(89.0), *map(run, (94.0, 95.0, 94.5, 95.5))
+    verdict, _ = judged(tmp_path, past, *runs, campaign="accept-2026-11-22")
+    assert (verdict.failed, len(verdict.problems), verdict.findings) == (1, 1, [])
+    assert verdict.notes == [
+        f"1 case near a limit, where one run cannot tell pass from fail: {PLACE}"
+    ]

@@ -7,7 +7,7 @@ import pytest
 
 from acceptance.core.findings import Finding
 from acceptance.machine import without_case
-from acceptance.verdict import Run, Status, SuiteUse, Verdict, judge_cases
+from acceptance.verdict import Run, Status, SuiteUse, Verdict, guidelines_text, judge_cases
 from acceptance.verdict.conclude import judge_whole
 from tests import stored
 from tests.made import Case, Database
@@ -95,3 +95,21 @@ def test_what_no_step_ran_is_no_green_campaign():
     judge_whole(whole, Run(id="nightly", not_run={"imb": "interrupted"}, without_suite=True))
     assert whole.status == Status.FAILED
     assert [problem.kind for problem in whole.problems] == ["no-suite", "step-not-run"]
+
+
+@pytest.mark.parametrize(
+    ("sort", "again"),
+    [("", "acceptance gate"), ("nightly", "acceptance nightly"), ("accept", "")],
+)
+def test_what_is_undecided_is_told_with_the_command_that_decides_it(sort, again):
+    """The gate measures nothing of a campaign again, and an acceptance nothing at all."""
+    counts = {"compared": 9, "suspected": 2, "undecided": 2}
+    decides = again and f"; {again} --again 8 decides"
+    told = f"2 possible violations in 9 comparisons, undecided{decides}"
+    assert guidelines_text(counts, sort) == told
+    counts |= {"noise": 1, "undecided": 1}
+    goes_on = again and f"; {again} --again 8 goes on"
+    told = f"0 violated in 9 comparisons; 1 of 2 suspicions were noise, 1 undecided{goes_on}"
+    assert guidelines_text(counts, sort) == told
+    counts |= {"noise": 2, "undecided": 0}
+    assert guidelines_text(counts, sort).endswith("2 of 2 suspicions were noise")

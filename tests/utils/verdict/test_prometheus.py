@@ -14,6 +14,7 @@ from acceptance.core.paths import ROOT
 from acceptance.fabric import kinds
 from acceptance.ledger import Case, Metric, Session
 from acceptance.verdict import outputs as export
+from acceptance.verdict.cases import result_of, text_of
 from acceptance.verdict.model import Verdict
 from tests import made
 from tests.alerted import ALERT, NOW, OTHER, named, of
@@ -363,3 +364,16 @@ def test_the_dashboard_can_be_imported(dashboard):
         }
         assert not cells & taken, "panels overlap"
         taken |= cells
+
+
+@pytest.mark.parametrize(("own", "together"), [("fail", "pass"), ("pass", "fail")])
+def test_a_case_near_a_limit_has_the_result_of_all_of_its_runs(own, together):
+    case = replace(CASE, result=own, fail_phase="performance")
+    verdict = Verdict(system="local", cases=[result_of(replace(CASE, result=together))])
+    for kind, result in (("near-limit", together), ("other", own)):
+        verdict.findings = [Finding(kind, "", what=text_of(case))]
+        found = exported(case, verdict=verdict)
+        ((_, passed),) = found["acceptance_case_passed"]
+        counts = {each["result"]: count for each, count in found["acceptance_cases"]}
+        assert (passed, counts["pass"]) == (result == "pass", result == "pass")
+        assert counts["fail"] == (result == "fail")

@@ -16,8 +16,9 @@ from acceptance.detection.constants import AGAIN_FEWEST, LOOKS
 from acceptance.ledger import Session
 from acceptance.regressions import judge
 from acceptance.rfm import LoggedRun, run_log
-from acceptance.verdict import Evidence, Nodes, Repetition, Verdict
-from acceptance.verdict.remeasured import command, measure_again, own_options, suspects
+from acceptance.verdict import Evidence, Nodes, Repetition, Run, Status, SuiteUse, Verdict
+from acceptance.verdict.conclude import judge_whole
+from acceptance.verdict.remeasured import add, command, measure_again, own_options, suspects
 from tests import made
 from tests import stored as results
 from tests.campaigns import Held
@@ -117,7 +118,7 @@ def test_what_was_slow_once_is_measured_again_until_nothing_is_suspected(suspici
 def test_what_no_round_decided_is_told(suspicious):
     assert suspicious.reframe("-c", "checks/osu.py", "-r", *LATENCY).status == 0
     told = "cannot tell at this cost, after 1 round: OsuBenchmark %benchmark=latency"
-    again = "measured again, 1 times in all: OsuBenchmark"
+    again = "measured again, 1 time in all: OsuBenchmark"
     _, verdict = suspicious.gate("--again", "1")
     assert any(note.startswith(told) for note in verdict["notes"])
     # Without rounds nothing more is measured, and what was is judged.
@@ -262,13 +263,27 @@ def test_what_measures_again_holds_the_lock_and_works_where_the_run_did(
     assert said.count(f"{tmp_path}/lock\n") == said.count(f"in {tmp_path}\n") == 2
 
 
+def test_a_repetition_that_selected_nothing_is_told():
+    """Of a step of a campaign, another one may have measured it."""
+    verdict, again = Verdict(), Verdict()
+    verdict.suites = [SuiteUse("imb", (), (), 1)]
+    again.fail("no-cases", "ReFrame selected no case at all", "-n ^A$")
+    add(verdict, again)
+    judge_whole(verdict, Run())
+    (problem,) = verdict.problems
+    assert problem.text == "when measured again: ReFrame selected no case at all"
+    assert verdict.status == Status.FAILED
+
+
 def test_no_round_begins_when_the_minutes_of_the_run_are_over(tmp_path):
     here, verdict = workspace(tmp_path), Verdict()
     begun = Session("uuid", time.time() - 301, time.time())
     evidence = Evidence(here, None, [begun], "uuid", None, Nodes(), "mine")
     judges = [lambda _: {"uuid": ["A"]}]
     measure_again(verdict, evidence, judges, Repetition(2, sys.stderr, minutes=5))
-    assert verdict.notes == ["cannot tell at this cost, after 0 rounds: A"]
+    assert verdict.notes == [
+        "cannot tell at this cost, after 0 rounds, when the 5 minutes of the run were over: A"
+    ]
 
 
 def test_a_guideline_fails_where_it_is_asked_to_once_rounds_have_decided(site, recorded):
@@ -284,7 +299,7 @@ def test_a_guideline_fails_where_it_is_asked_to_once_rounds_have_decided(site, r
     status, verdict = site.gate("--again", "1")
     counts = verdict["guidelines"]
     assert (status, counts["violated"], counts["undecided"]) == (0, 0, counts["suspected"])
-    assert any(note.startswith("measured again, 1 times in all: ") for note in verdict["notes"])
+    assert any(note.startswith("measured again, 1 time in all: ") for note in verdict["notes"])
     assert any(note.startswith("cannot tell at this cost") for note in verdict["notes"])
 
     with sqlite3.connect(site.database) as connection:

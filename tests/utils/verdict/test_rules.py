@@ -1,13 +1,16 @@
 """Rules of the verdict: counters of errors, by earlier sessions, and claims."""
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
 from acceptance.core.findings import Finding
 from acceptance.ledger import Case, Session
+from acceptance.regressions.history import CaseKey
+from acceptance.regressions.judge import Judgement
 from acceptance.verdict import Evidence, Nodes, Verdict, of_claims
-from acceptance.verdict.rules import standing_counters, state_claims
+from acceptance.verdict.rules import standing_counters, state_claims, suspected
 from tests.made import Database
 from tests.places import workspace
 from tests.stored import opened
@@ -129,3 +132,24 @@ def test_the_claims_are_those_of_an_acceptance(tmp_path):
     (unread,) = of_claims(stated("accept-1"), "mine")
     assert unread.kind == "claims"
     assert "tolerances.yaml" in unread.text
+
+
+def test_a_round_counts_once_in_each_environment(tmp_path):
+    """A round runs a name in all environments: nothing is taken back by a single one."""
+    before = SimpleNamespace(
+        case=SimpleNamespace(key=CaseKey("mine", "p", "one", "A")),
+        samples=[SimpleNamespace(session=SimpleNamespace(uuid="first", end=NOW))],
+    )
+    evidence = Evidence(workspace(tmp_path), None, [], "first", None, Nodes(), "mine")
+    evidence.histories["first"] = Judgement(suspected=(before,), newest=NOW)
+    for number, open_ in enumerate(({"first": ["A"]}, {}), 1):
+        cases = [
+            Case(
+                "A", "mine", "p", environment, "a.py", "", 0, "pass", "", "", (), False, "", {},
+                {}, {}, (), (),
+            )
+            for environment in ("one", "other")
+        ]  # fmt: skip
+        evidence.again.append(Session(f"again{number}", NOW, NOW, cases=tuple(cases)))
+        evidence.histories[evidence.newest] = Judgement(newest=NOW)
+        assert suspected(evidence) == open_

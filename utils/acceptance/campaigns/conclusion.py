@@ -61,7 +61,8 @@ def current(
         return given
     given = _asked(workspace, key, now)
     if again:
-        raise Fault(f"--again is for a run by hand; {key} ended last")
+        what = f"--again is for a run by hand, and {key} ended last"
+        raise Fault(f"{what}; acceptance nightly has an --again of its own")
     if send:
         if run_id:
             raise Fault("--send is for the campaign that ended last: without --run")

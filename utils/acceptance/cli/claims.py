@@ -114,10 +114,11 @@ def _guidelines(options: argparse.Namespace) -> int:
     session = past.session(asked)
     site = configuration.load(options.config_files)
     found, failing = guidelines.judge(past, session, site.systems, site.environments)
+    sort = ledger.campaign_of(session.label).partition("-")[0]
     facts = [
         ("session", session.uuid),
         ("findings", f"{len(found.findings)}, of which {len(failing)} fail"),
-        ("compared", guidelines_text(found.counts)),
+        ("compared", guidelines_text(found.counts, sort)),
         *(("skipped", f"{count}: {reason}") for reason, count in found.skipped.items()),
     ]
     emit(

@@ -205,6 +205,16 @@ def runs(ledger: Ledger, entries: Iterable[Entry], wanted: Wanted) -> Iterator[l
             yield [_run(entry, [*group]) for _, group in of_session]
 
 
+def sharing(ledger: Ledger, number: int, suites: Iterable[str]) -> set[int]:
+    """Return the numbers of the sessions that ran a case of these suites which this one ran."""
+    rows = ledger.rows(
+        f"SELECT DISTINCT number FROM samples WHERE first >= {CASE} AND case_id IN (SELECT case_id "
+        f"FROM samples WHERE first >= {CASE} AND number = $1 AND list_contains($2, suite))",
+        number, [*suites],
+    )  # fmt: skip
+    return {each for (each,) in rows}
+
+
 def _run(entry: Entry, rows: list[tuple[Any, ...]]) -> Run:
     """Return a run of its rows, one a metric: what is of the case stands in the first one."""
     *place, keys, suite, benchmark, result, software = rows[0][2:-3]

@@ -254,6 +254,10 @@ class Progress:
         slot = self.slots.get(id(series))
         return -1 if slot is None else int(self.series["session"][slot])
 
+    def spread(self, series: Series) -> float:
+        """Return the relative standard deviation of a sample; infinite or NaN: not known."""
+        return float(self.series["spread"][self.slots[id(series)]]) or math.inf
+
     def watched(self, session: PastSession) -> int:
         """Return how many series were watched as of a session."""
         return self.kept.counts[self.places[session.number]]

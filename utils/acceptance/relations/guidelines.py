@@ -86,7 +86,7 @@ ALPHA = 0.05
 SPARE = 1
 #: Rounds by which a suspicion may turn out to be noise.
 FEW = 5
-#: Earlier sessions that are rounds, at most.
+#: Earlier sessions that are rounds, at most, on whatever nodes of the partition.
 EARLIER = 20
 #: Stems of the metrics that are times of an operation.
 TIMES = ("latency", "time")
@@ -127,11 +127,6 @@ class Sweep:
     def program(self) -> str:
         """Return what the suite calls the benchmark."""
         return self.benchmark.partition(".")[2]
-
-    @property
-    def version(self) -> str:
-        """Return that of the suite."""
-        return dict(self.software).get("suite", "")
 
     @cached_property
     def times(self) -> dict[int, float]:
@@ -199,8 +194,7 @@ def _ratio(terms: Sequence[_Term], sweeps: Mapping[Sweep, Sweep]) -> float | Non
         if not measured or size not in measured.times or measured.unit(size) != sweep.unit(size):
             return None
         values.append(times * measured.times[size])
-    left, *right = values
-    return left / sum(right)
+    return values[0] / sum(values[1:])
 
 
 @dataclass
@@ -387,8 +381,9 @@ class Report:
         same_ranks = grouped(self.sweeps, lambda sweep: (sweep.suite, sweep.where, sweep.shared))
         for around in same_ranks.values():
             self._judge(around)
-        for of_round in rounds:
-            measured, _ = collect(of_round)
+        asked = {(each.where, each.benchmark) for one in self.suspicions for each in one.sweeps}
+        for of_round in rounds if asked else ():
+            measured, _ = collect(run for run in of_round if (run.where, run.benchmark) in asked)
             for suspicion in self.suspicions:
                 suspicion.add(measured)
         self.suspected = len(self.suspicions)
@@ -443,7 +438,10 @@ class Report:
         self, rule: str, sweeps: Sequence[Sweep], np: int, times: int
     ) -> Iterator[tuple[int, list[_Term]]]:
         """Yield the first sweep and the other ones, at each n of the first one."""
-        parts = [np if find(sweep.benchmark).is_part(sweep.version) else 1 for sweep in sweeps]
+        parts = [
+            np if find(each.benchmark).is_part(dict(each.software).get("suite", "")) else 1
+            for each in sweeps
+        ]
         # Elements of a reduction are not cut; the smallest are floats.
         least = SIZE_OF_FLOAT if "Reduce_scatter" in rule else 1
         for size in sweeps[0].points:
@@ -551,11 +549,13 @@ def _adjacent(sizes: Iterable[int]) -> list[list[int]]:
 def rounds_of(ledger: Ledger, session: Session) -> list[Entry]:
     """Return the sessions that decide what one shows, in the order in which they do.
 
-    Those before it come first, the last one first, since they cost nothing; then those of its run.
+    Those before it that measured any of its sweeps come first, the last one first, since they cost
+    nothing; then those of its run.
     """
-    run = runs_of(ledger.entries)
-    others = [each for each in last_first(ledger.entries) if each.uuid != session.uuid]
-    own = [each for each in others if run[each.uuid] == run.get(session.uuid)]
+    run, number = runs_of(ledger.entries), ledger.numbers[session.uuid]
+    some = reading.sharing(ledger, number, filter(is_swept, SUITES)) - {number}
+    others = [each for each in last_first(ledger.entries) if each.number in some]
+    own = [each for each in others if run[each.uuid] == run[session.uuid]]
     before = [each for each in others if each not in own and each.end <= session.end]
     return [*before[:EARLIER], *reversed(own)]
 

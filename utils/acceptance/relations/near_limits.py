@@ -5,8 +5,9 @@ chance. Here all of its runs are judged together, with the noise that each metri
 (`detection/sequential.py`): it fails where a metric is worse than its limit with certainty, passes
 where each is inside with certainty, and else it cannot be told yet.
 
-Only what falls short of a limit is noise. A case that failed for anything else, or that was better
-than its reference allows, stays failed.
+Only what falls short of a limit is noise. A case that failed for anything else, that lacks a value,
+or that was better than its reference allows, stays failed. So does one that ReFrame itself repeated
+because it failed (`--max-retries`).
 """
 
 import math
@@ -28,6 +29,9 @@ from acceptance.relations import noise
 #: What passed further inside its limit than this (ratio) is in no question, whatever its noise; and
 #: the same where nobody knows its noise yet.
 WIDEST, USUAL = 1.5, 1.1
+#: Nor is what passed by so many of the spreads that the detection of changes knows: then its past
+#: need not be read, and in a good night that is so of nearly all.
+FAR = 8.0
 #: What all runs of a case tell.
 FAILS, PASSES, CANNOT_TELL = 1, -1, 0
 #: Metric and unit -> how far each run lies beyond its limit (logarithm).
@@ -85,7 +89,9 @@ def judge(
     for those in runs.values():
         cases = [case for _, case in those]
         told = _told(cases, past, own | {uuid for uuid, _ in those})
-        if told and (len(cases) > 1 or told[0] == CANNOT_TELL):
+        # What always passed, and passes, was measured again for something else.
+        failed = any(not case.passed for case in cases)
+        if told and (told[0] == CANNOT_TELL or (len(cases) > 1 and (failed or told[0] == FAILS))):
             first = any(not case.passed for uuid, case in those if uuid in own)
             yield Near(cases[0], those[0][0], len(cases), first, *told)
 
@@ -113,8 +119,11 @@ def _beyond(cases: Sequence[Case]) -> _Beyond | None:
                 distance = sign * math.log(metric.value / limit)
                 found.setdefault((metric.name, metric.unit), []).append(distance)
                 worse = worse or bool(missed)
+        whole = {each.name for each in case.metrics if is_measured(each.value)}
         of_limits = case.fail_phase == "performance" and worse
-        if not case.passed and (not of_limits or any(each.fails for each in case.findings)):
+        of_limits &= whole >= {*case.declared, *(each.name for each in case.metrics)}
+        repeated, found_more = case.run_index > 0, any(each.fails for each in case.findings)
+        if repeated or not (case.passed or (of_limits and not found_more)):
             return None
     return found
 
@@ -129,7 +138,10 @@ def _told(
             continue
         judgement, series = past()
         key = cases[0].where, cases[0].name, tuple(sorted(cases[0].keys.items()))
-        known = _noise(series.get(key, {}).get(metric), judgement, sessions)
+        one, progress = series.get(key, {}).get(metric), judgement.progress
+        if one and progress and max(distances) < -FAR * progress.spread(one):
+            continue
+        known = _noise(one, judgement, sessions)
         if known is None and max(distances) < -math.log(USUAL):
             continue
         of_one = np.array([known.spread, known.dof, known.correlation]) if known else None
@@ -149,7 +161,7 @@ def _noise(series: Series | None, judgement: Judgement, sessions: set[str]) -> n
     if series is None or judgement.progress is None or not series.samples:
         return None
     own = [n for n, sample in enumerate(series.samples) if sample.session.uuid in sessions]
-    starts = [change.start for change in judgement.progress.scan(series).changes]
+    starts = [change.start for change in judgement.progress.changes(series)]
     return noise.learn(np.asarray(series.values), [own or [series.count - 1]], starts)
 
 

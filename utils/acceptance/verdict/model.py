@@ -261,15 +261,21 @@ class Verdict(Struct, forbid_unknown_fields=True):
         return verdict
 
 
-def guidelines_text(counts: Mapping[str, int]) -> str:
-    """Say what came of the guidelines, by what they counted (`Report.counts`)."""
+def guidelines_text(counts: Mapping[str, int], sort: str = "") -> str:
+    """Say what came of the guidelines, by what they counted (`Report.counts`).
+
+    `sort` is the kind of campaign that they are of. An acceptance measures nothing again.
+    """
     known = Counter(counts)
     compared, suspected = plural(known["compared"], "comparison"), known["suspected"]
-    again = f"acceptance gate --again {guidelines.rounds_for(suspected)}"
+    again = f"; acceptance {sort or 'gate'} --again {guidelines.rounds_for(suspected)} "
+    again *= sort != ACCEPT
     if suspected and suspected == known["undecided"]:
         possible = plural(suspected, "possible violation")
-        return f"{possible} in {compared}, undecided; {again} decides"
+        return f"{possible} in {compared}, undecided" + (again and f"{again}decides")
     told = f"{known['violated']} violated in {compared}"
     if suspected:
-        told += f"; {known['noise']} of {plural(suspected, 'suspicion')} were noise"
-    return told + (f", {known['undecided']} undecided; {again} goes on" * bool(known["undecided"]))
+        told += f"; {known['noise']} of {suspected} suspicions were noise"
+    if known["undecided"]:
+        told += f", {known['undecided']} undecided" + (again and f"{again}goes on")
+    return told

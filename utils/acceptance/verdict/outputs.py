@@ -15,6 +15,7 @@ https://prometheus.io/docs/instrumenting/exposition_formats/
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -36,6 +37,7 @@ from acceptance.core.kinds import (
 from acceptance.core.text import plural, printable, wrapped
 from acceptance.core.words import SIMULATED, is_simulated, split_metric
 from acceptance.ledger import Case, Metric, Session
+from acceptance.verdict.cases import text_of
 from acceptance.verdict.model import COUNTED, CaseResult, Status, Verdict, guidelines_text
 from acceptance.verdict.nodes import node_lines
 
@@ -108,7 +110,7 @@ def _facts(verdict: Verdict) -> Iterator[tuple[str, str]]:
         if verdict.history.get("together"):
             yield "history", verdict.history["together"]
     if verdict.guidelines.get("compared"):
-        yield "guidelines", guidelines_text(verdict.guidelines)
+        yield "guidelines", guidelines_text(verdict.guidelines, verdict.sort)
 
 
 def _remedies(verdict: Verdict) -> Iterator[str]:
@@ -248,7 +250,7 @@ def _not_asked(question: str, verdict: Verdict) -> str:
     if question == GUIDELINES and not verdict.guidelines.get("compared"):
         return "nothing that could be compared was measured"
     if question == GUIDELINES and verdict.guidelines.get("undecided"):
-        return guidelines_text(verdict.guidelines)
+        return guidelines_text(verdict.guidelines, verdict.sort)
     return ""
 
 
@@ -303,7 +305,7 @@ def samples(judged: Judged, kept: notify.Notification) -> _Samples:
     every: set[str] = set()
     last: dict[tuple[str, tuple[str, ...]], float] = {}
     for verdict, sessions in reversed(judged):
-        last |= {(family, labels): value for family, labels, value in _of_sessions(sessions)}
+        last |= {(name, labels): value for name, labels, value in _of_sessions(verdict, sessions)}
         systems = {case.system for session in sessions for case in session.cases}
         every |= systems
         ended = _ended(verdict, sessions)
@@ -332,13 +334,19 @@ def _ended(verdict: Verdict, sessions: Sequence[Session]) -> float | None:
     return datetime.fromisoformat(verdict.given).timestamp() if verdict.given else None
 
 
-def _of_sessions(sessions: Sequence[Session]) -> _Samples:
-    """Yield what the sessions of one verdict measured: of a case that several have, the last."""
+def _of_sessions(verdict: Verdict, sessions: Sequence[Session]) -> _Samples:
+    """Yield what the sessions of one verdict measured: of a case that several have, the last.
+
+    Of a case near a limit, of which all runs were judged together, the verdict has the result.
+    """
+    near = {each.what for each in verdict.findings if each.kind == "near-limit"}
+    decided = {case.place: case.result for case in verdict.cases if case.place in near}
     latest: dict[tuple[str, str, int], Case] = {}
     for session in sorted(sessions, key=lambda session: session.end):
         for case in session.cases:
             if not case.fixture:
-                latest[case.name, case.where, case.run_index] = case
+                result = decided.get(text_of(case), case.result)
+                latest[case.name, case.where, case.run_index] = replace(case, result=result)
     cases = sorted(latest.values(), key=lambda case: case.run_index)
     for system in sorted({case.system for session in sessions for case in session.cases}):
         end = max(session.end for session in sessions)

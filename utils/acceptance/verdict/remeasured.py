@@ -32,7 +32,7 @@ from acceptance.rfm import (
     run_log,
 )
 from acceptance.verdict.evidence import Evidence, find_run
-from acceptance.verdict.model import Verdict
+from acceptance.verdict.model import COUNTED, Verdict
 from acceptance.verdict.session import judge_run
 
 #: Seconds before the newest session in which the other ones of the same night end.
@@ -91,9 +91,10 @@ def measure_again(
     if how and how.rounds:
         child = ReframeProcess(how.inherited_fds)
         with child.heeding():
-            rounds = 0
+            rounds, late = 0, ""
             while (cases := _undecided(evidence, judges)) and rounds < how.rounds:
                 if _is_late(evidence, how):
+                    late = f", when the {how.minutes:g} minutes of the run were over"
                     break
                 rounds += 1
                 how.output.write(f"acceptance: again, round {rounds} of {how.rounds} at most\n")
@@ -101,11 +102,11 @@ def measure_again(
                 done = _judge_repetitions(verdict, evidence, done)
         if cases:
             names = shortened([*dict.fromkeys(itertools.chain(*cases.values()))])
-            after = f"after {plural(rounds, 'round')}"
+            after = f"after {plural(rounds, 'round')}{late}"
             verdict.notes.append(f"cannot tell at this cost, {after}: {names}")
     if done:
         names = ", ".join(sorted({case.name for each in evidence.again for case in each.cases}))
-        verdict.notes.append(f"measured again, {done} times in all: {names}")
+        verdict.notes.append(f"measured again, {plural(done, 'time')} in all: {names}")
 
 
 def _is_late(evidence: Evidence, how: Repetition) -> bool:
@@ -129,12 +130,30 @@ def _judge_repetitions(verdict: Verdict, evidence: Evidence, first: int) -> int:
     for run in runs[first:]:
         again = Verdict()
         evidence.again += judge_run(again, workspace, *find_run(workspace, run.label).runs)
-        verdict.cases += again.cases
-        for problem in again.problems:
-            verdict.add(structs.replace(problem, text=f"when measured again: {problem.text}"))
+        add(verdict, again)
     if runs[first:]:
         evidence.past = ledger.of(workspace, evidence.past.results)
     return len(runs)
+
+
+def add(verdict: Verdict, again: Verdict) -> None:
+    """Add the verdict on a repetition to that on its run, in which no case is counted twice.
+
+    What failed once has failed.
+    """
+    passed = {case.place for case in verdict.cases if case.passed}
+    before, now = (
+        {case.place for case in each.cases if case.result not in COUNTED}
+        for each in (verdict, again)
+    )
+    moved = len((passed & now) - before)
+    verdict.passed, verdict.failed = verdict.passed - moved, verdict.failed + moved
+    verdict.cases += again.cases
+    for problem in again.problems:
+        # No other step measures what a repetition did not select.
+        place = () if problem.kind == "no-cases" else problem.place
+        text = f"when measured again: {problem.text}"
+        verdict.add(structs.replace(problem, text=text, place=place))
 
 
 def repetitions(logs: Path, session: str) -> list[LoggedRun]:

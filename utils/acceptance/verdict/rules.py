@@ -222,8 +222,10 @@ def suspected(evidence: Evidence) -> Cases:
     """Return the cases of the night with a metric whose history is suspicious, or was just now."""
     judgement = judged_history(evidence)
     before = evidence.histories.get(evidence.last, judgement).suspected
-    again = Counter(case.name for session in evidence.again for case in session.cases)
-    early = [one for one in before if again[one.case.key.check] < AGAIN_FEWEST]
+    # A round runs a name in all of its environments.
+    again = Counter((case.where, case.name) for each in evidence.again for case in each.cases)
+    keys = ((one, one.case.key) for one in before)
+    early = [one for one, key in keys if again[key.where, key.check] < AGAIN_FEWEST]
     return suspects([*judgement.suspected, *early], judgement.newest)
 
 
@@ -243,20 +245,22 @@ def in_question(evidence: Evidence) -> Cases:
 def judge_near_limits(verdict: Verdict, evidence: Evidence) -> None:
     """Let all runs of a case near its limits decide, in place of each; told is each of them.
 
-    What they cannot tell stays what it was before it was measured again.
+    What they cannot tell stays what it was before it was measured again. An acceptance counts each
+    run by itself.
     """
     if not evidence.newest:
         return
-    once = []
+    once, accepts = [], verdict.sort == ACCEPT
     for near in _near_limits(evidence):
-        if near.runs == 1:
+        if near.runs == 1 or accepts:
             once.append(text_of(near.case))
         else:
             _count_near(verdict, near)
     if once:
+        hint = "" if accepts else " (--again N measures again)"
         verdict.notes.append(
-            f"{plural(len(once), 'case')} near a limit, where one run cannot tell pass from fail "
-            f"(--again N measures again): {shortened(once)}"
+            f"{plural(len(once), 'case')} near a limit, where one run cannot tell pass from fail"
+            f"{hint}: {shortened(once)}"
         )
 
 
@@ -268,7 +272,7 @@ def _count_near(verdict: Verdict, near: Near) -> None:
         each for each in verdict.problems if each.kind == _FAILED and each.place == (place,)
     ]
     verdict.problems = [each for each in verdict.problems if each not in failures]
-    if fails != near.first:
+    if fails != bool(failures):
         verdict.failed += 1 if fails else -1
         verdict.passed -= 1 if fails else -1
     for number, case in enumerate(verdict.cases):
@@ -276,7 +280,7 @@ def _count_near(verdict: Verdict, near: Near) -> None:
             verdict.cases[number] = replace(
                 case,
                 result="fail" if fails else "pass",
-                reason=near.text,
+                reason=near.text if fails else "",
                 findings=tuple(each for each in case.findings if fails or not each.fails),
             )
     text = f"{place}: {near.text}"
