@@ -65,12 +65,19 @@ class Inside(rfm.RegressionTestPlugin):
         """Read what the job's node did without MPI; tell whether it is known."""
         if not Path(self.stagedir, MEASURED).exists():
             return False
+        what, nodes = "the node could not be measured without MPI", self.nodes_seen()
         try:
-            self.unaided = inside.read(self.read_file(MEASURED))
+            found = inside.read(self.read_file(MEASURED))
         except ValueError:
-            said = " ".join(self.read_file(REFUSED).split()) or "nothing was printed"
-            self.not_judged("the node could not be measured without MPI", said)
+            # Of a traceback the last line says it.
+            said = self.read_file(REFUSED).strip().rpartition("\n")[-1] or "nothing was printed"
+            self.not_judged(what, said)
             return False
+        if nodes and found.node not in nodes:
+            where = ", ".join(sorted(nodes))
+            self.not_judged(what, f"the job's script ran on {found.node}, its ranks on {where}")
+            return False
+        self.unaided = found
         return True
 
     def references_inside(self, units):
