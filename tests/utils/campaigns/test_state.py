@@ -58,9 +58,14 @@ def test_every_check_file_is_in_one_step_and_the_links_come_first():
     }
 
 
-def test_maintenance_loads_the_files_of_its_steps_only_and_those_that_a_site_names():
+@pytest.mark.parametrize("folder", ["-c '{}'", "--checkpath={}", "-c $MADE_ROOT/checks"])
+def test_maintenance_loads_the_files_of_its_steps_only_and_those_that_a_site_names(
+    folder, monkeypatch
+):
+    monkeypatch.setenv("MADE_ROOT", str(ROOT))
     site = configuration("patterns")
-    site.modes["maintenance"] += (f"-c {ROOT}/own.py",)
+    _, *others = site.modes["maintenance"]
+    site.modes["maintenance"] = (folder.format(ROOT / "checks"), *others, f"-c {ROOT}/own.py")
     site.systems[0]["partitions"][0]["extras"] = {"nodes": 4}
     links, pairs = (step.arguments for step in steps.plan("maintenance", site))
     of_mode = ("-t", "^maintenance$", "-J", "account=ops", "-c", f"{ROOT}/own.py")

@@ -6,6 +6,7 @@ most one suite. Files whose checks wait for results of another file belong to on
 
 import ast
 import itertools
+import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -140,7 +141,10 @@ def mode_options(mode: str, configuration: site.Site, checks: Path) -> list[str]
     runs, and loads no others. Raises SiteFault for a mode that there is none of.
     """
     if mode in configuration.modes:
-        words = [word for option in configuration.modes[mode] for word in shlex.split(option)]
+        # ReFrame expands what a mode says, and nothing of a command.
+        options = map(os.path.expandvars, configuration.modes[mode])
+        texts = (option.replace("--checkpath=", "--checkpath ") for option in options)
+        words = [word for text in texts for word in shlex.split(text)]
         for at, (word, path) in enumerate(itertools.pairwise(words)):
             if word in ("-c", "--checkpath") and Path(path).resolve() == checks.resolve():
                 return [*words[:at], *words[at + 2 :]]
