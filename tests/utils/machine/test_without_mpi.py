@@ -7,7 +7,7 @@ import time
 import pytest
 
 from acceptance.fabric import inside
-from acceptance.machine import WAITED, WITHOUT_MPI, usable_cores
+from acceptance.machine import WAITED, WITHOUT_MPI, usable_cores, without_mpi
 
 #: A python3 that leaves a line in the file `calls` instead of measuring.
 COUNTING = "#!/bin/sh\necho called >> {}\necho '{{\"made\": 1}}'\n"
@@ -68,6 +68,13 @@ def test_a_measurement_that_fails_tells_nothing_older(tmp_path):
     assert (failed.stdout, failed.stderr) == ("", "no memory\n")
     assert failed.returncode != 0
     assert [*kept.iterdir()] == [file]
+
+
+def test_a_process_whose_partner_has_died_ends(monkeypatch):
+    monkeypatch.setattr(without_mpi, "LIMIT", 1)
+    cpu = min(os.sched_getaffinity(0))
+    with pytest.raises(OSError, match="a process of the measurement failed"):
+        without_mpi.trips(lambda _: time.sleep(600), lambda: os._exit(1), [cpu, cpu])
 
 
 @pytest.mark.skipif(usable_cores() < 2, reason="it takes two CPUs")

@@ -16,6 +16,7 @@ import ctypes
 import json
 import mmap
 import os
+import signal
 import socket
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
@@ -24,6 +25,8 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 SIZES = [2**n for n in (16, 18, 20, 22, 24)]
 #: Turns, the seconds of one turn of a size, and round trips of one turn.
 TURNS, SLOT, TRIPS = 7, 0.007, 100
+#: Seconds that a process has: one that looks for the answer of a dead one would do so for ever.
+LIMIT = 15
 #: Seconds until all processes that copy together have begun, and more for each of them.
 BEGIN, FORK = 0.05, 0.01
 
@@ -63,6 +66,7 @@ def child(work: Callable[[], Any], cpu: int) -> Callable[[], Any]:
     if pid == 0:
         status = 1
         try:
+            signal.alarm(LIMIT)
             os.sched_setaffinity(0, {cpu})
             os.write(writes, json.dumps(work()).encode())
             status = 0
@@ -75,7 +79,7 @@ def child(work: Callable[[], Any], cpu: int) -> Callable[[], Any]:
             text = pipe.read()
         os.waitpid(pid, 0)
         if not text:
-            raise OSError("a process of the measurement failed")
+            raise OSError(f"a process of the measurement failed, or took {LIMIT} s")
         return json.loads(text.decode())
 
     return result
