@@ -44,6 +44,7 @@ def run(site, recorded):
     def run_once(
         time=None,
         *,
+        largest=1024,
         waited=0,
         node=NODE,
         python="cat {folder}/node.json",
@@ -53,7 +54,7 @@ def run(site, recorded):
         lines = recorded(PINGPONG).splitlines()
         for number, line in enumerate(lines):
             words = line.split()
-            if time and len(words) == 4 and words[0].isdecimal() and int(words[0]) <= 1024:
+            if time and len(words) == 4 and words[0].isdecimal() and int(words[0]) <= largest:
                 rate = f"{int(words[0]) / time:12.2f}"
                 lines[number] = f"{words[0]:>13} {words[1]:>12} {time:12.2f} {rate}"
         site.replay("\n".join(lines) + "\n")
@@ -129,6 +130,14 @@ def test_what_a_busy_machine_may_explain_is_recorded_and_said(run):
     told = case.provenance["machine"]
     assert told.startswith("not judged: 12 metrics in us, processes waited for a CPU 4 of 10 s")
     assert any("machine itself could not judge" in note for note in verdict["notes"])
+
+
+def test_one_short_stop_fails_nothing_where_no_kernel_tells_of_it(run):
+    done, case, (status, _) = run(time=5.5, largest=0)
+    assert (done.status, status) == (0, 0), done.output
+    assert judged(case) == (SMALL | LARGE) - {"latency_0"}
+    told = "not judged: 1 metric in us, the only one of 12: one short stop of the node"
+    assert case.provenance["machine"].startswith(told)
 
 
 def test_a_small_shared_memory_and_a_refused_copy_are_named(run):

@@ -21,10 +21,10 @@ tells for how long processes of the job waited for a CPU while it ran (`waited.s
 miss their references for certain if they do so by more seconds, over all repetitions, than that,
 twice over (caches are cold then); or if all times of a case do while little of its time was waited
 (`QUIET`): the repetitions of a small message are over in a fraction of a turn of the scheduler,
-which cannot hit each loop of them (`FEW` or more). Else they are not judged. It is assumed that
-nothing else slows the node down: another user of the memory on other cores is not seen. Nothing is
-assumed of NUMA: the two processes here are on the first and the last CPU of the job, MPI's mostly
-nearer.
+which cannot hit each loop of them (`FEW` or more). Else they are not judged, nor is a single loop
+that is slow where all others are not: some hypervisors tell of no stop. It is assumed that nothing
+else slows the node down: another user of the memory on other cores is not seen. Nothing is assumed
+of NUMA: the two processes here are on the first and the last CPU of the job, MPI's mostly nearer.
 """
 
 import re
