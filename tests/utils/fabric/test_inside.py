@@ -95,14 +95,24 @@ def test_the_citation_names_source_numbers_node_and_time():
 
 
 @pytest.mark.parametrize(
-    "benchmark", ["imb.PingPong", "osu.bw", "osu.allreduce", "patterns.distance"]
+    "benchmark",
+    ["imb.PingPong", "osu.bw", "osu.allreduce", "patterns.distance", "imb.rma.Unidir_put"],
 )
 def test_benchmarks_of_messages_have_a_formula(benchmark):
     assert inside.has_formula(find(benchmark))
 
 
 @pytest.mark.parametrize(
-    "benchmark", ["npb.cg", "osu.init", "imb.Barrier", "patterns.b_eff", "patterns.aapc"]
+    "benchmark",
+    [
+        "npb.cg",
+        "osu.init",
+        "imb.Barrier",
+        "patterns.b_eff",
+        "patterns.aapc",
+        "imb.rma.Accumulate",
+        "imb.ext.Unidir_Put",
+    ],
 )
 def test_a_node_is_not_measured_for_what_has_no_formula(benchmark):
     assert not inside.has_formula(find(benchmark))

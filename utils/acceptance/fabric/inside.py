@@ -101,7 +101,9 @@ def has_formula(benchmark: Benchmark) -> bool:
     """Tell whether any metric of a benchmark may be judged."""
     # Programs that send one size to each pair (`pair_size`) do not say how often.
     of_pair = benchmark.pair_latency and not benchmark.pair_size
-    return bool(of_pair or benchmark.one_message or benchmark.link_factor or benchmark.operation)
+    of_message = of_pair or benchmark.one_message or benchmark.link_factor
+    # One-sided messages that are added up, or each of which all wait for, are more than a copy.
+    return bool((of_message and not benchmark.reduction) or benchmark.operation)
 
 
 def ways(benchmark: Benchmark, name: str) -> int:
