@@ -1,8 +1,9 @@
 """Cases inside a node are judged by what the node did without MPI, where nothing else judges them.
 
 It is measured in the job itself, before the ranks start, by `acceptance/machine/without_mpi.sh`:
-so on the very node, with the CPUs and the limits that the job has. The first job of a run on a node
-does, others take what it left, ten minutes long. No fixture does: it would run once a partition, on
+so on the very node, with the CPUs and the limits that the job has. The first job of a run there
+does, others with the same CPUs take what it left, ten minutes long; where the ranks then say that
+they stood on another node, it judges nothing. No fixture does: it would run once a partition, on
 one of its nodes, and every case of a listing would have to have it.
 
 The first rank says before and after the program for how long something waited for a CPU
