@@ -2,6 +2,7 @@
 
 import functools
 import sys
+import time
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -246,9 +247,10 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             raise SanityError("; ".join(self.fail([found])))
 
     def job_time(self):
-        """Return when the job began and ended, by the clock of the node that ran its script.
+        """Return when the job began and had ended, by the clock of the node that ran its script.
 
-        ValueError where that did not tell it.
+        ValueError where that did not tell it. It had ended before now; what the scheduler says of
+        its end may be that of an earlier try on a node that failed.
         """
         path = Path(self.stagedir, CLOCK_OUT)
         words = self.read_file(CLOCK_OUT).split() if path.exists() else []
@@ -257,7 +259,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             begin = datetime.fromtimestamp(int(seconds), datetime.strptime(zone, "%z").tzinfo)
         except ValueError:
             raise ValueError(f"{CLOCK_OUT}: no time of the job: {' '.join(words)!r}") from None
-        lasted = self.job.completion_time - self.job.submit_time
+        lasted = time.time() - self.job.submit_time
         return begin, begin + timedelta(seconds=lasted)
 
     def causes(self):

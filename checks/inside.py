@@ -1,8 +1,9 @@
 """Cases inside a node are judged by what the node did without MPI, where nothing else judges them.
 
 It is measured in the job itself, before the ranks start, by `acceptance/machine/without_mpi.sh`:
-so on the very node, with the CPUs and the limits that the job has. The first job of a run on a node
-does, others take what it left, ten minutes long. No fixture does: it would run once a partition, on
+so on the very node, with the CPUs and the limits that the job has. The first job of a run there
+does, others with the same CPUs take what it left, ten minutes long; where the ranks then say that
+they stood on another node, it judges nothing. No fixture does: it would run once a partition, on
 one of its nodes, and every case of a listing would have to have it.
 
 The first rank says before and after the program for how long something waited for a CPU
@@ -65,12 +66,19 @@ class Inside(rfm.RegressionTestPlugin):
         """Read what the job's node did without MPI; tell whether it is known."""
         if not Path(self.stagedir, MEASURED).exists():
             return False
+        what, nodes = "the node could not be measured without MPI", self.nodes_seen()
         try:
-            self.unaided = inside.read(self.read_file(MEASURED))
+            found = inside.read(self.read_file(MEASURED))
         except ValueError:
-            said = " ".join(self.read_file(REFUSED).split()) or "nothing was printed"
-            self.not_judged("the node could not be measured without MPI", said)
+            # Of a traceback the last line says it.
+            said = self.read_file(REFUSED).strip().rpartition("\n")[-1] or "nothing was printed"
+            self.not_judged(what, said)
             return False
+        if nodes and found.node not in nodes:
+            where = ", ".join(sorted(nodes))
+            self.not_judged(what, f"the job's script ran on {found.node}, its ranks on {where}")
+            return False
+        self.unaided = found
         return True
 
     def references_inside(self, units):
@@ -108,6 +116,8 @@ class Inside(rfm.RegressionTestPlugin):
         """Say why metrics may miss their references, of so many judged ones; empty: they do."""
         if not missed:
             return ""
+        if len(missed) * self.loops == 1 < judged:
+            return f"the only one of {judged}: one short stop of the node, told or not, explains it"
         over = 0.0
         for name, (value, lower, upper, unit) in missed.items():
             bound = value * (1 + (lower if upper is None else upper))

@@ -4,7 +4,9 @@ import json
 import re
 import sqlite3
 import subprocess
-from datetime import datetime
+import time
+from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +15,7 @@ from acceptance.detection.constants import VANISHED_BEFORE
 from acceptance.ledger import results_db
 from acceptance.machine.partition_size import process_counts, usable_cores
 from acceptance.suites import SUITES, imb
+from checks.base import JudgedCheck
 from tests import stored as results
 from tests.conftest import needs_wheels
 from tests.recorded import runs
@@ -248,6 +251,18 @@ def test_an_output_of_another_job_fails_the_case_and_joins_no_history(
     assert told.startswith(f"{found.found} instead of ")
     assert found.expected
     assert not case.metrics
+
+
+@pytest.mark.parametrize("told", [None, 1.0])
+def test_the_end_of_a_job_is_not_that_which_a_scheduler_tells_of_an_earlier_try(tmp_path, told):
+    (tmp_path / "clock.out").write_text("1000 +0900\n")
+    job = SimpleNamespace(submit_time=time.time() - 3600, completion_time=told)
+    check = SimpleNamespace(
+        stagedir=tmp_path, job=job, read_file=lambda name: (tmp_path / name).read_text()
+    )
+    begin, end = JudgedCheck.job_time(check)
+    assert (begin.timestamp(), begin.utcoffset()) == (1000, timedelta(hours=9))
+    assert end - begin >= timedelta(hours=1)
 
 
 def test_arguments_that_were_not_asked_for_fail_the_case(site, recorded):

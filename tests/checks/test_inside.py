@@ -1,6 +1,7 @@
 """Cases inside a node through real ReFrame, judged by what a made node does without MPI."""
 
 import json
+import os
 
 import pytest
 
@@ -31,7 +32,7 @@ echo 'some avg10=0.00 avg60=0.00 avg300=0.00 total={waited}' > {folder}/proc/pre
 """
 COPIES = {"65536": [30000, 40000, 41000], "16777216": [2000, 2500, 3000]}
 NODE = {
-    "node": "made1", "time": 1.0, "cores": 2, "alone": COPIES, "together": COPIES,
+    "node": os.uname().nodename, "time": 1.0, "cores": 2, "alone": COPIES, "together": COPIES,
     "core": [0.2, 0.2, 0.2], "tcp": [5.0, 5.0, 6.0], "shm": [2**30, 2**30], "refused": "",
 }  # fmt: skip
 
@@ -43,6 +44,7 @@ def run(site, recorded):
     def run_once(
         time=None,
         *,
+        largest=1024,
         waited=0,
         node=NODE,
         python="cat {folder}/node.json",
@@ -52,7 +54,7 @@ def run(site, recorded):
         lines = recorded(PINGPONG).splitlines()
         for number, line in enumerate(lines):
             words = line.split()
-            if time and len(words) == 4 and words[0].isdecimal() and int(words[0]) <= 1024:
+            if time and len(words) == 4 and words[0].isdecimal() and int(words[0]) <= largest:
                 rate = f"{int(words[0]) / time:12.2f}"
                 lines[number] = f"{words[0]:>13} {words[1]:>12} {time:12.2f} {rate}"
         site.replay("\n".join(lines) + "\n")
@@ -107,7 +109,7 @@ def test_a_healthy_mpi_is_judged_by_its_node(run):
     assert "machine" not in case.provenance
     (one,) = (each for each in case.metrics if each.name == "latency_8")
     assert one.reference == 2.5
-    assert "half of one way over loopback TCP, 5 us, on made1 at" in one.judged_by
+    assert f"half of one way over loopback TCP, 5 us, on {NODE['node']} at" in one.judged_by
 
 
 def test_an_mpi_that_went_over_tcp_fails_and_the_cause_is_named(run):
@@ -130,23 +132,41 @@ def test_what_a_busy_machine_may_explain_is_recorded_and_said(run):
     assert any("machine itself could not judge" in note for note in verdict["notes"])
 
 
+def test_one_short_stop_fails_nothing_where_no_kernel_tells_of_it(run):
+    done, case, (status, _) = run(time=5.5, largest=0)
+    assert (done.status, status) == (0, 0), done.output
+    assert judged(case) == (SMALL | LARGE) - {"latency_0"}
+    told = "not judged: 1 metric in us, the only one of 12: one short stop of the node"
+    assert case.provenance["machine"].startswith(told)
+
+
 def test_a_small_shared_memory_and_a_refused_copy_are_named(run):
     node = {**NODE, "shm": [2**16, 2**16], "refused": "Operation not permitted"}
     _, case, _ = run(time=5.5, node=node)
-    assert "/dev/shm has 64 KiB free of 64 KiB on made1" in case.fail_reason
+    assert f"/dev/shm has 64 KiB free of 64 KiB on {NODE['node']}" in case.fail_reason
     assert "process_vm_readv: Operation not permitted" in case.fail_reason
 
 
 def test_a_node_that_cannot_be_measured_fails_nothing_and_says_why(run):
-    done, case, (status, verdict) = run(time=5.5, python="echo no such module >&2; exit 1")
+    done, case, (status, verdict) = run(
+        time=5.5, python="printf 'Traceback:\\n  main()\\nno such module\\n' >&2; exit 1"
+    )
     assert (done.status, status) == (0, 0), done.output
     assert judged(case) == set()
-    assert "no such module" in case.provenance["machine"]
+    assert case.provenance["machine"] == "not judged: no such module"
     assert any("could not be measured without MPI" in note for note in verdict["notes"])
+
+
+def test_another_node_than_that_of_the_ranks_judges_nothing(run):
+    done, case, (status, _) = run(time=5.5, node={**NODE, "node": "front1"})
+    assert (done.status, status) == (0, 0), done.output
+    assert judged(case) == set()
+    told = f"the job's script ran on front1, its ranks on {NODE['node']}"
+    assert told in case.provenance["machine"]
 
 
 def test_a_program_that_the_small_shared_memory_ended_is_told_with_it(run):
     _, case, (status, _) = run(time=5.5, node={**NODE, "shm": [2**16, 2**16]}, ends="exit 7")
     assert status == 1
     assert "exited with status 7" in case.fail_reason
-    assert "/dev/shm has 64 KiB free of 64 KiB on made1" in case.fail_reason
+    assert f"/dev/shm has 64 KiB free of 64 KiB on {NODE['node']}" in case.fail_reason

@@ -140,6 +140,7 @@ import reframe.utility.sanity as sn
 @rfm.simple_test
 class Own(rfm.RunOnlyRegressionTest):
     valid_systems, valid_prog_environs, executable = ["*"], ["*"], "true"
+    seconds = 3
 
     @sanity_function
     def ends(self):

@@ -38,9 +38,12 @@ def configuration(*features):
     """Return a system of one partition, whose environment provides suites, and our modes."""
     partition = {"name": "p", "scheduler": "local", "environs": ["e"]}
     system = {"name": "made", "hostnames": [".*"], "partitions": [partition]}
-    modes = {mode: (f"-S mode={mode}",) for mode in MODES}
-    modes["maintenance"] = (f"-c '{ROOT / 'checks'}'", "-t ^maintenance$", "-J account=ops")
-    return sites.Site((system,), ({"name": "e", "features": features},), modes)
+    modes = [{"name": mode, "options": [f"-S mode={mode}"]} for mode in MODES]
+    look = [f"-c '{ROOT / 'checks'}'", "-t ^maintenance$", "-J account=ops"]
+    modes.append({"name": "maintenance", "options": look, "target_systems": ["made"]})
+    other = {"name": "maintenance", "options": ["-J account=b"], "target_systems": ["b", "*"]}
+    environments = ({"name": "e", "features": features},)
+    return sites.Site((system,), environments, (*modes, other))
 
 
 def test_every_check_file_is_in_one_step_and_the_links_come_first():
@@ -58,9 +61,14 @@ def test_every_check_file_is_in_one_step_and_the_links_come_first():
     }
 
 
-def test_maintenance_loads_the_files_of_its_steps_only_and_those_that_a_site_names():
+@pytest.mark.parametrize("folder", ["-c '{}'", "--checkpath={}", "-c $MADE_ROOT/checks"])
+def test_maintenance_loads_the_files_of_its_steps_only_and_those_that_a_site_names(
+    folder, monkeypatch
+):
+    monkeypatch.setenv("MADE_ROOT", str(ROOT))
     site = configuration("patterns")
-    site.modes["maintenance"] += (f"-c {ROOT}/own.py",)
+    options = site.modes[-2]["options"]
+    options[:] = folder.format(ROOT / "checks"), *options[1:], f"-c {ROOT}/own.py"
     site.systems[0]["partitions"][0]["extras"] = {"nodes": 4}
     links, pairs = (step.arguments for step in steps.plan("maintenance", site))
     of_mode = ("-t", "^maintenance$", "-J", "account=ops", "-c", f"{ROOT}/own.py")

@@ -4,8 +4,10 @@ import os
 import subprocess
 import time
 
+import pytest
+
 from acceptance.fabric import inside
-from acceptance.machine import WAITED, WITHOUT_MPI, usable_cores
+from acceptance.machine import WAITED, WITHOUT_MPI, usable_cores, without_mpi
 
 #: A python3 that leaves a line in the file `calls` instead of measuring.
 COUNTING = "#!/bin/sh\necho called >> {}\necho '{{\"made\": 1}}'\n"
@@ -54,12 +56,46 @@ def test_a_node_is_measured_once_in_ten_minutes(tmp_path):
     assert calls.read_text() == "called\n" * 2
 
 
+def test_a_measurement_that_fails_tells_nothing_older(tmp_path):
+    path, _ = counting(tmp_path / "bin")
+    kept = tmp_path / "kept"
+    measured(kept, path=path)
+    (file,) = kept.iterdir()
+    old = time.time() - 700
+    os.utime(file, (old, old))
+    (tmp_path / "bin/python3").write_text("#!/bin/sh\necho no memory >&2\nexit 1\n")
+    failed = measured(kept, path=path)
+    assert (failed.stdout, failed.stderr) == ("", "no memory\n")
+    assert failed.returncode != 0
+    assert [*kept.iterdir()] == [file]
+
+
+def test_a_process_whose_partner_has_died_ends(monkeypatch):
+    monkeypatch.setattr(without_mpi, "LIMIT", 1)
+    cpu = min(os.sched_getaffinity(0))
+    with pytest.raises(OSError, match="a process of the measurement failed"):
+        without_mpi.trips(lambda _: time.sleep(600), lambda: os._exit(1), [cpu, cpu])
+
+
+@pytest.mark.skipif(usable_cores() < 2, reason="it takes two CPUs")
+def test_other_cpus_are_measured_anew_however_many_they_are(tmp_path):
+    path, calls = counting(tmp_path / "bin")
+    cpus = os.sched_getaffinity(0)
+    try:
+        for cpu in sorted(cpus)[:2]:
+            os.sched_setaffinity(0, {cpu})
+            measured(tmp_path / "kept", path=path)
+    finally:
+        os.sched_setaffinity(0, cpus)
+    assert calls.read_text() == "called\n" * 2
+
+
 def test_reframes_own_python_measures_where_there_is_no_other(tmp_path):
     _, calls = counting(tmp_path / "bin")
     (tmp_path / "bin/python3").rename(tmp_path / "bin/mine")
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name in ("hostname", "nproc", "find", "mkdir", "mv", "rm", "cat"):
+    for name in ("hostname", "grep", "cksum", "find", "mkdir", "mv", "rm", "cat"):
         found = next(each for each in ("/usr/bin", "/bin") if os.path.exists(f"{each}/{name}"))
         (tools / name).symlink_to(f"{found}/{name}")
     run = measured(tmp_path / "kept", tmp_path / "bin/mine", path=str(tools))

@@ -553,6 +553,12 @@ def test_what_hpcc_complains_of_is_refused(read, test, line):
     refused(text, test, line, "HPCC found an error", **wanted(SAMPLE))
 
 
+def test_an_output_that_does_not_tell_when_it_ended_is_refused(read):
+    text = re.sub(r"Current time \(\d+\) is", "Current time is", read(SAMPLE))
+    with pytest.raises(ParseError, match="does not end as HPCC does"):
+        hpcc.parse(text)
+
+
 def test_each_time_is_that_of_the_job(read):
     text = read(SAMPLE)
     seconds = [int(each) for each in re.findall(r"Current time \((\d+)\)", text)]

@@ -6,10 +6,12 @@ most one suite. Files whose checks wait for results of another file belong to on
 
 import ast
 import itertools
+import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from acceptance import ledger
 from acceptance.campaigns.state import NOT_PROVIDED, Step
@@ -82,8 +84,9 @@ def plan(
     common = [f"--system={system}"] if system else []
     distribute = ["--distribute=up"] if lists_nodes(chosen) else []
     left_out = ["-J", f"exclude={excluded}"] if excluded else []
-    words = mode_options(mode, configuration, checks)
-    look = mode_options(MAINTENANCE, configuration, checks)
+    words, look = (
+        mode_options(each, configuration, chosen, checks) for each in (mode, MAINTENANCE)
+    )
     paths = ["-c", str(checks / LINK_CHECK)]
     of_links = (*paths, "-r", *look, *distribute, *left_out, *common)
     planned = [Step(LINKS, (paths[1],), of_links)]
@@ -133,14 +136,19 @@ def own_files(paths: Iterable[Path], checks: Path = ROOT / "checks") -> tuple[Pa
     return tuple(found)
 
 
-def mode_options(mode: str, configuration: site.Site, checks: Path) -> list[str]:
-    """Return ReFrame's options for a mode, which need not be in a site's own configuration.
+def mode_options(
+    mode: str, configuration: site.Site, chosen: Mapping[str, Any], checks: Path
+) -> list[str]:
+    """Return ReFrame's options for a mode of a system, which need not be in its configuration.
 
     A mode that names the folder `checks` is spelt out without it: a step names the files that it
     runs, and loads no others. Raises SiteFault for a mode that there is none of.
     """
-    if mode in configuration.modes:
-        words = [word for option in configuration.modes[mode] for word in shlex.split(option)]
+    if (stated := configuration.options_of(mode, chosen)) is not None:
+        # ReFrame expands what a mode says, and nothing of a command.
+        options = map(os.path.expandvars, stated)
+        texts = (option.replace("--checkpath=", "--checkpath ") for option in options)
+        words = [word for text in texts for word in shlex.split(text)]
         for at, (word, path) in enumerate(itertools.pairwise(words)):
             if word in ("-c", "--checkpath") and Path(path).resolve() == checks.resolve():
                 return [*words[:at], *words[at + 2 :]]
@@ -149,7 +157,7 @@ def mode_options(mode: str, configuration: site.Site, checks: Path) -> list[str]
         return ["-t", f"^{MAINTENANCE}$"]
     if mode in MODES:
         return ["-S", f"mode={mode}"]
-    known = dict.fromkeys((*configuration.modes, *MODES, MAINTENANCE))
+    known = dict.fromkeys((*(each["name"] for each in configuration.modes), *MODES, MAINTENANCE))
     raise site.SiteFault(f"no mode {mode!r}; {there_are(mode, known)}")
 
 

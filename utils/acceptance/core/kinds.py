@@ -65,7 +65,8 @@ OF_CASES = {
     "of-another-job": Kind(
         CRITICAL,
         "see what the program is: a wrapper that adds options, or prints a file of another run; "
-        "and whether the clocks of the nodes are right (chronyc tracking)",
+        "whether the clocks of the nodes are right (chronyc tracking), and the time zone of a "
+        "container; of repetitions whether the first message of an MPI takes seconds",
     ),
     "no-bytes": Kind(
         CRITICAL,

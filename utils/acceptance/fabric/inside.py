@@ -21,10 +21,10 @@ tells for how long processes of the job waited for a CPU while it ran (`waited.s
 miss their references for certain if they do so by more seconds, over all repetitions, than that,
 twice over (caches are cold then); or if all times of a case do while little of its time was waited
 (`QUIET`): the repetitions of a small message are over in a fraction of a turn of the scheduler,
-which cannot hit each loop of them (`FEW` or more). Else they are not judged. It is assumed that
-nothing else slows the node down: another user of the memory on other cores is not seen. Nothing is
-assumed of NUMA: the two processes here are on the first and the last CPU of the job, MPI's mostly
-nearer.
+which cannot hit each loop of them (`FEW` or more). Else they are not judged, nor is a single loop
+that is slow where all others are not: some hypervisors tell of no stop. It is assumed that nothing
+else slows the node down: another user of the memory on other cores is not seen. Nothing is assumed
+of NUMA: the two processes here are on the first and the last CPU of the job, MPI's mostly nearer.
 """
 
 import re
@@ -84,8 +84,9 @@ class Unaided(Struct, frozen=True):
         return min(lowest for lowest, *_ in self.together.values())
 
     def most(self) -> float:
-        """Return what two cores copy at most, MB/s."""
-        return 2 * max(highest for *_, highest in self.alone.values())
+        """Return what two cores copy at most, MB/s: the fastest ones, where cores differ."""
+        copies = (*self.alone.values(), *self.together.values())
+        return 2 * max(highest for *_, highest in copies)
 
 
 def read(text: str) -> Unaided:
@@ -98,8 +99,11 @@ def read(text: str) -> Unaided:
 
 def has_formula(benchmark: Benchmark) -> bool:
     """Tell whether any metric of a benchmark may be judged."""
-    of_pair = benchmark.one_message or benchmark.link_factor or benchmark.pair_latency
-    return bool(of_pair or benchmark.operation)
+    # Programs that send one size to each pair (`pair_size`) do not say how often.
+    of_pair = benchmark.pair_latency and not benchmark.pair_size
+    of_message = of_pair or benchmark.one_message or benchmark.link_factor
+    # One-sided messages that are added up, or each of which all wait for, are more than a copy.
+    return bool((of_message and not benchmark.reduction) or benchmark.operation)
 
 
 def ways(benchmark: Benchmark, name: str) -> int:
@@ -115,7 +119,7 @@ def ways(benchmark: Benchmark, name: str) -> int:
 def steps(benchmark: Benchmark, name: str, processes: int) -> int:
     """Return how many messages after one another a time is judged as; 0: it is not."""
     stem, parameters = read_metric(name)
-    if not 0 <= int(parameters.get("message_size", benchmark.pair_size or -1)) <= SMALL:
+    if not 0 <= int(parameters.get("message_size", -1)) <= SMALL:
         return 0
     if benchmark.pair_latency and stem == benchmark.pair_latency:
         return 1

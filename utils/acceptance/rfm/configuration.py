@@ -5,7 +5,7 @@ import re
 import runpy
 import socket
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,12 @@ class SiteFault(Fault):
 class Site:
     """Systems, environments and modes of ReFrame's configuration files, in ReFrame's order.
 
-    A mode has its options as they are written. `selected` is the system that ReFrame itself selects
-    here, where it was asked.
+    `selected` is the system that ReFrame itself selects here, where it was asked.
     """
 
     systems: tuple[dict[str, Any], ...]
     environments: tuple[dict[str, Any], ...]
-    modes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    modes: tuple[dict[str, Any], ...] = ()
     selected: str | None = None
 
     def system(self, name: str | None = None) -> dict[str, Any]:
@@ -67,6 +66,17 @@ class Site:
             }
         )
 
+    def options_of(self, mode: str, system: Mapping[str, Any]) -> Sequence[str] | None:
+        """Return the options of a mode on a system, as they are written; None: it has no such.
+
+        Systems may have each its own of one name.
+        """
+        for target in (system["name"], "*"):
+            for each in reversed(self.modes):
+                if each["name"] == mode and target in each.get("target_systems", ["*"]):
+                    return list(each.get("options", ()))
+        return None
+
     def environments_of(
         self, partition: dict[str, Any], system: dict[str, Any]
     ) -> list[dict[str, Any]]:
@@ -96,10 +106,13 @@ def forget() -> None:
 
 def remember(files: Iterable[Path], data: Mapping[str, Any], selected: str) -> None:
     """Note what ReFrame has read of files, whatever their form is, and the system it selects."""
-    modes = {mode["name"]: mode.get("options", ()) for mode in data["modes"]}
     systems = tuple(system for system in data["systems"] if system["name"] != _BUILTIN)
-    site = Site(systems or tuple(data["systems"]), tuple(data["environments"]), modes, selected)
-    _READ_BY_REFRAME[tuple(files)] = site
+    _READ_BY_REFRAME[tuple(files)] = Site(
+        systems or tuple(data["systems"]),
+        tuple(data["environments"]),
+        tuple(data["modes"]),
+        selected,
+    )
 
 
 def load(files: Iterable[Path]) -> Site:
@@ -112,14 +125,14 @@ def load(files: Iterable[Path]) -> Site:
         return _READ_BY_REFRAME[files]
     systems: list[dict[str, Any]] = []
     environments: list[dict[str, Any]] = []
-    modes: dict[str, Sequence[str]] = {}
+    modes: list[dict[str, Any]] = []
     for path in files:
         data = said_by(path)
         # The systems of later files come first, as in ReFrame.
         systems = [*data.get("systems", ()), *systems]
         environments += data.get("environments", ())
-        modes |= {mode["name"]: mode.get("options", ()) for mode in data.get("modes", ())}
-    return Site(tuple(systems), tuple(environments), modes)
+        modes += data.get("modes", ())
+    return Site(tuple(systems), tuple(environments), tuple(modes))
 
 
 def said_by(path: Path) -> Mapping[str, Any]:

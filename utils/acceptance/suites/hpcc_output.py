@@ -64,7 +64,9 @@ _EPSILON = 2.0**-53
 _TITLE = re.compile(r"This is the DARPA/DOE HPC Challenge Benchmark version (?P<version>\S+)")
 _SECTION = re.compile(r"(?P<edge>Begin|End) of (?P<name>\w+) section\.\Z", re.ASCII)
 _END = "End of HPC Challenge tests."
-_ENDING = re.compile(rf"^{re.escape(_END)}\nCurrent time .+\n\n#{{72}}\n\Z", re.MULTILINE)
+_ENDING = re.compile(
+    rf"^{re.escape(_END)}\nCurrent time \(\d+\) is .+\n\n#{{72}}\n\Z", re.ASCII | re.MULTILINE
+)
 #: When HPCC, and then each test, began or ended (seconds since 1970).
 _TIME = re.compile(r"Current time \((?P<seconds>\d{1,11})\) is ", re.ASCII)
 _VALUE = re.compile(r"(?P<key>[A-Za-z]\w*)=(?P<value>.*)\Z", re.ASCII)
