@@ -70,7 +70,7 @@ def matrix_of(count, values, passes, spread, family, chance):
             worse = noise(family, spread, chance, count)
             noisy[quantity] = value * np.exp(worse if quantity == "latency" else -worse)
         parts.append(PairMatrix(names(count), noisy, rounds))
-    return all_pairs.middle(parts)
+    return all_pairs.middle(parts)[0]
 
 
 def made(count, passes, spread, differ, family, slow, loss, seed):

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acceptance.campaigns.steps import ALL_PAIRS_TEST
+from acceptance.core.pairs import ROUND_S
 from acceptance.core.text import WIDTH, plural, table, time_text, wrapped
 from acceptance.ledger import Ledger
 from acceptance.machine import SlurmNode
@@ -23,8 +24,8 @@ from acceptance.verdict import Aim, Paired, Power, chance_table
 
 #: The spread of a pair where none was measured.
 ASSUMED = 0.02
-#: Passes at most, and seconds of a round: three loops of 5 ms in each turn of each quantity.
-MOST, ROUND_S = 31, 0.15
+#: Passes at most.
+MOST = 31
 _PILOT = "a pilot measures it: reframe -c checks/all_pairs.py --mode=smoke -r"
 
 

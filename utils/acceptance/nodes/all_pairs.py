@@ -30,9 +30,9 @@ class AllPairs(Struct, frozen=True):
     `nodes` by rank. `shifts`: of these all pairs (i, i + shift) have a value. `pairs` of `of` pairs
     were measured, in `rounds` of `planned` rounds, and `again` of them once more alone. `links`
     counts the cables on the routes between the nodes, of which no pair crossed the `uncrossed`;
-    `unrouted` says why no cable can be named, or not each. `values` has each node's own. All of it
-    was measured in so many `passes`, of which each pair has the median. `aim`: what was to be seen.
-    `crossing` counts the pairs over the cable that fewest cross, in a direction.
+    `unrouted` says why no cable can be named, or not each. `values` has each node's own. Each
+    pair was measured in so many `passes` at least, and has their median. `aim`: what was to be
+    seen. `crossing` counts the pairs over the cable that fewest cross, in a direction.
     """
 
     nodes: tuple[str, ...]
@@ -185,7 +185,7 @@ class AllPairs(Struct, frozen=True):
         if self.rounds < self.planned:
             words += f" of {self.planned}: no time was left for the others"
         if self.passes > 1:
-            words += f", each {self.passes} times"
+            words += f", each at least {self.passes} times"
         if self.again:
             words += f", {self.again} of them again alone"
         words = ", ".join(filter(None, (words, self.cables)))
