@@ -69,7 +69,7 @@ def test_cases_are_counted_and_times_are_those_of_the_last_run(site, held):
         ("accept", ("--", "-n", "nothing"), "-n nothing selects no case of imb"),
         ("accept", ("--", "--no-such"), "reframe: unrecognized arguments: --no-such"),
         ("accept", ("--power", "90%"), "--power and --false say how surely --detect LOSS is seen"),
-        ("accept", ("--detect", "5%", "--false", "1e-4"), "--false 0.0001: what looks for paths"),
+        ("accept", ("--detect", "5%", "--false", "1e-4"), "--false 0.0001: 0.001 is the least"),
     ],
 )
 def test_arguments_that_would_run_nothing_are_refused(site, held, kind, words, error):

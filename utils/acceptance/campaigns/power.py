@@ -1,9 +1,10 @@
 """What an acceptance is to see of nodes, and how often it measures all their pairs for that.
 
 The spread of a pair, and by how much good nodes differ, are those that a partition last showed;
-where nobody has measured them they are assumed, and that is said. Of a partition the least passes
-are taken with which a node of the asked loss is found as surely as asked; the campaign's file keeps
-them as arguments of the step.
+where nobody has measured them they are assumed, and that is said. The least passes are taken with
+which a node of the asked loss is found as surely as asked, in each partition: one step measures
+all, so that the partition that needs most tells. The campaign's file keeps them as arguments of the
+step.
 """
 
 import contextlib
@@ -15,12 +16,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acceptance.campaigns.steps import ALL_PAIRS_TEST
+from acceptance.campaigns.steps import ALL_PAIRS, ALL_PAIRS_TEST
 from acceptance.core.pairs import ROUND_S
 from acceptance.core.text import WIDTH, plural, table, time_text, wrapped
 from acceptance.ledger import Ledger
 from acceptance.machine import SlurmNode
-from acceptance.verdict import Aim, Paired, Power, chance_table
+from acceptance.rfm.configuration import Site
+from acceptance.verdict import Aim, Paired, Power, chance_table, stated_nodes, why_no_case
 
 #: The spread of a pair where none was measured.
 ASSUMED = 0.02
@@ -40,6 +42,14 @@ class Planned(Struct, frozen=True):
     power: Power | None = None
     source: str = ""
     why: str = ""
+
+    def taken(self, passes: int) -> "Planned":
+        """Return the same with another number of passes."""
+        if self.power is None:
+            return self
+        of_noise = self.power.of_passes(passes) / self.power.of_passes(self.passes)
+        power = replace(self.power, noise=self.power.noise * of_noise)
+        return replace(self, passes=passes, power=power)
 
     @property
     def seconds(self) -> float:
@@ -89,33 +99,34 @@ class Planned(Struct, frozen=True):
 
 def planned(
     aim: Aim,
+    configuration: Site,
     system: Mapping[str, Any],
     known: Mapping[str, Sequence[SlurmNode]],
     limited: Mapping[str, Collection[str]],
-    stated: Mapping[str, int],
     past: Ledger | None,
 ) -> list[Planned]:
-    """Return what is planned for each partition of a system; a single node has no pair.
+    """Return what is planned for each partition of a system of a configuration.
 
-    `known` are its nodes by Slurm, `limited` those that the operator wants, `stated` how many there
-    are by the facts, `past` what was measured here.
+    `known` are its nodes by Slurm, `limited` those that the operator wants, `past` what was
+    measured here.
     """
-    plans = []
+    plans, stated = [], stated_nodes(configuration, [system["name"]])
     for partition in system["partitions"]:
         name = partition["name"]
         place, only = f"{system['name']}:{name}", limited.get(name, ())
         up = [node for node in known.get(name, ()) if node.up and (not only or node.name in only)]
         count = len(up) if name in known else stated.get(place)
-        if count == 1:
-            continue
-        if count is None:
+        alone = {**system, "partitions": [partition]}
+        if none := why_no_case(ALL_PAIRS, configuration, alone):
+            plans.append(Planned(place, why=f"no pair is measured: {none.text}"))
+        elif count is None:
             plans.append(Planned(place, why="nobody knows how many nodes it has"))
         elif count < 4:  # what fits do with fewer no formula says
-            few = Power(count, count - 1, ASSUMED, 0.0, aim)
-            plans.append(Planned(place, why=few.could))
+            plans.append(Planned(place, why=Power(count, 0, ASSUMED, 0.0, aim).could))
         else:
             plans.append(_planned(place, count, aim, past))
-    return plans
+    most = max((plan.passes for plan in plans), default=1)
+    return [plan.taken(most) for plan in plans]
 
 
 def _planned(place: str, count: int, aim: Aim, past: Ledger | None) -> Planned:
@@ -126,12 +137,11 @@ def _planned(place: str, count: int, aim: Aim, past: Ledger | None) -> Planned:
         shown, passes, when = last
         noise, differ = shown.noise / shown.of_passes(passes), shown.differ
         source = f"its spread is that of {when}"
-    power = Power(count, count - 1, noise, differ, aim)
+    once = Planned(place, 1, Power(count, count - 1, noise, differ, aim), source)
     for passes in range(1, MOST + 1, 2):
-        each = replace(power, noise=noise * power.of_passes(passes))
-        plan = Planned(place, passes, each, source)
+        plan = once.taken(passes)
         if plan.is_enough or not aim.detect:
-            return plan
+            break
     return plan
 
 
