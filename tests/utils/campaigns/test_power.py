@@ -61,7 +61,7 @@ def test_what_no_number_of_passes_shows_is_told():
 @pytest.mark.parametrize(
     ("count", "words"),
     [
-        (2, "of 2 nodes no chance is known: four can be told apart"),
+        (2, "of 2 nodes no chance is known: the formula takes four or more"),
         (3, "of 3 nodes no chance is known"),
         (None, "nobody knows how many nodes it has"),
     ],

@@ -86,8 +86,8 @@ def test_two_slow_nodes_are_seen_as_long_as_most_pairs_are_good():
 
 def test_of_fewer_than_four_nodes_and_of_too_much_noise_nothing_is_promised():
     assert Power(3, 2, 0.01, 0.0, AIM).accepted(0.9) == 1
-    assert (
-        Power(3, 2, 0.01, 0.0, AIM).could == "of 3 nodes no chance is known: four can be told apart"
+    assert Power(3, 2, 0.01, 0.0, AIM).could.startswith(
+        "of 3 nodes no chance is known: the formula"
     )
     assert Power(16, 15, 0.3, 0.0, AIM).accepted(0.9) == 1
     assert Power(16, 15, 0.3, 0.0, AIM).could.startswith("no loss is found with 95%")
@@ -137,7 +137,7 @@ def test_what_was_asked_and_could_not_be_seen_is_told():
     for aim, told in ((AIM, 1), (Aim(0.4, 0.95, 0.01), 0), (Aim(), 0)):
         stored = AllPairs.of_matrix(matrix, 15, *culprits.judge(matrix, aim=aim), aim=aim)
         assert len(stored.not_judged) == told
-        assert not any(each.fails for each in stored.culprits)
+        assert not any(each.fails for each in (*stored.culprits, *stored.unseen))
     stored = AllPairs.of_matrix(matrix, 15, *culprits.judge(matrix, aim=AIM), aim=AIM)
     assert stored.not_judged[0].startswith(
         "that a node loses 5.0% was to be seen with 95%: a loss of "

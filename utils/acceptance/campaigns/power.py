@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from acceptance.campaigns.steps import ALL_PAIRS, ALL_PAIRS_TEST
 from acceptance.core.pairs import ROUND_S
-from acceptance.core.text import WIDTH, plural, table, time_text, wrapped
+from acceptance.core.text import WIDTH, number_text, plural, table, time_text, wrapped
 from acceptance.ledger import Ledger
 from acceptance.machine import SlurmNode
 from acceptance.rfm.configuration import Site
@@ -82,10 +82,10 @@ class Planned(Struct, frozen=True):
             return wrapped("", self.line, 4)
         power, aim = self.power, self.power.aim
         pairs = power.nodes * (power.nodes - 1) // 2
-        hours = self.seconds * power.nodes / 3600
+        hours = number_text(self.seconds * power.nodes / 3600)
         told = (
             f"{pairs} pairs, each way, in {power.pairs} rounds, and inside of each node: about "
-            f"{time_text(self.seconds)}, {hours:.2g} node-hours. A good cluster is accepted by its "
+            f"{time_text(self.seconds)}, {hours} node-hours. A good cluster is accepted by its "
             f"nodes with {power.accepted_good:.1%} (asked: {1 - aim.false:.1%}); one with slow "
             "nodes with:"
         )

@@ -186,9 +186,10 @@ class Power(Struct, frozen=True):
     def could(self) -> str:
         """Say which loss is found with that power, and by what it is limited."""
         if self.nodes < FEWEST_NODES:
-            return f"of {plural(self.nodes, 'node')} no chance is known: four can be told apart"
-        of = f"of {self.pairs} pairs a node that spread by {self.noise:.1%}"
+            nodes = plural(self.nodes, "node")
+            return f"of {nodes} no chance is known: the formula takes four or more"
+        of = f"each node has {plural(self.pairs, 'pair')}, which spread by {self.noise:.1%}"
         differ = f", and good nodes differ by {self.differ:.1%}" if self.differ > 1e-4 else ""
         least = self.smallest
         seen = "no loss" if least is None else f"a loss of {least:.1%}"
-        return f"{seen} is found with {self.aim.power:.0%}, {of}{differ}"
+        return f"{seen} is found with {self.aim.power:.0%}: {of}{differ}"
