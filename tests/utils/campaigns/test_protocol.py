@@ -259,7 +259,7 @@ def test_another_version_is_no_protocol_that_can_be_verified(site):
     path.write_text(json.dumps(make(version=1)))
     done = site.acceptance("accept", "verify", path)
     assert (done.status, done.output) == (2, "")
-    assert "no interconnect acceptance protocol of version 5" in done.errors
+    assert "no interconnect acceptance protocol of version 5; of version 1 is" in done.errors
 
 
 def test_a_protocol_without_its_parts_is_malformed():

@@ -192,4 +192,4 @@ class Power(Struct, frozen=True):
         differ = f", and good nodes differ by {self.differ:.1%}" if self.differ > 1e-4 else ""
         least = self.smallest
         seen = "no loss" if least is None else f"a loss of {least:.1%}"
-        return f"{seen} is found with {self.aim.power:.0%}: {of}{differ}"
+        return f"{seen} is found with {self.aim.power:.0%}; {of}{differ}"
