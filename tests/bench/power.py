@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from acceptance.campaigns.power import MOST
 from acceptance.core.pairs import PairMatrix
 from acceptance.core.text import table
 from acceptance.fabric import outputs
@@ -53,11 +54,9 @@ COLUMNS = (
 
 def passes_of(count, spread, differ):
     """Return the passes of a plan, and what it promises."""
-    for passes in range(1, 32, 2):
-        power = Power(count, count - 1, spread * Power.of_passes(passes), differ, AIM)
-        if power.is_enough:
-            break
-    return passes, power
+    once = Power(count, count - 1, spread, differ, AIM)
+    passes = once.passes(MOST)
+    return passes, once.taken(passes)
 
 
 def matrix_of(count, values, passes, spread, family, chance):

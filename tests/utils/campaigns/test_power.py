@@ -35,9 +35,9 @@ def plan(count=16, aim=AIM, past=None, **more):
 def test_the_fewest_passes_are_taken_that_see_what_is_asked():
     once, often = plan(16), plan(6)
     assert once.passes == 1
-    assert once.is_enough
+    assert once.power.is_enough
     assert often.passes > 1
-    assert often.is_enough
+    assert often.power.is_enough
     fewer = often.power.of_passes(often.passes - 2) * ASSUMED
     assert fewer > often.power.noise
     assert options_of(AIM, [once, often]) == [
@@ -52,7 +52,7 @@ def test_the_fewest_passes_are_taken_that_see_what_is_asked():
 
 def test_what_no_number_of_passes_shows_is_told():
     many = plan(16, Aim(0.01, 0.95, 0.01))
-    assert (many.passes, many.is_enough) == (MOST, False)
+    assert (many.passes, many.power.is_enough) == (MOST, False)
     assert f"{MOST} times are the most, and too few for a loss of 1.0% as asked" in many.line
     # Of four nodes the noise that is supposed before any is seen is never overcome.
     assert "no number is enough for a loss of 5.0% as asked" in plan(4).line

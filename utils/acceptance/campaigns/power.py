@@ -43,23 +43,10 @@ class Planned(Struct, frozen=True):
     source: str = ""
     why: str = ""
 
-    def taken(self, passes: int) -> "Planned":
-        """Return the same with another number of passes."""
-        if self.power is None:
-            return self
-        of_noise = self.power.of_passes(passes) / self.power.of_passes(self.passes)
-        power = replace(self.power, noise=self.power.noise * of_noise)
-        return replace(self, passes=passes, power=power)
-
     @property
     def seconds(self) -> float:
         """Return about how long the rounds take."""
         return self.passes * self.power.pairs * ROUND_S if self.power else 0.0
-
-    @property
-    def is_enough(self) -> bool:
-        """Tell whether it sees what is asked as surely as asked, and good nodes no oftener."""
-        return self.power is not None and self.power.is_enough
 
     @property
     def line(self) -> str:
@@ -69,7 +56,7 @@ class Planned(Struct, frozen=True):
         power, aim = self.power, self.power.aim
         times = plural(self.passes, "time")
         text = f"{self.place}: all pairs of {plural(power.nodes, 'node')}, {times}"
-        if aim.detect and not self.is_enough:
+        if aim.detect and not power.is_enough:
             ideal = replace(power, noise=0.0).is_enough
             few = f"{MOST} times are the most, and too few" if ideal else "no number is enough"
             text += f"; {few} for a loss of {aim.detect:.1%} as asked"
@@ -124,12 +111,14 @@ def planned(
         elif count < 4:  # what fits do with fewer no formula says
             plans.append(Planned(place, why=Power(count, 0, ASSUMED, 0.0, aim).could))
         else:
-            plans.append(_planned(place, count, aim, past))
-    most = max((plan.passes for plan in plans), default=1)
-    return [plan.taken(most) for plan in plans]
+            plans.append(_once(place, count, aim, past))
+    each = [plan.power for plan in plans if plan.power and aim.detect]
+    most = max((power.passes(MOST) for power in each), default=1)
+    return [replace(of, passes=most, power=of.power.taken(most)) if of.power else of
+            for of in plans]  # fmt: skip
 
 
-def _planned(place: str, count: int, aim: Aim, past: Ledger | None) -> Planned:
+def _once(place: str, count: int, aim: Aim, past: Ledger | None) -> Planned:
     last = next(_measured(place, past), None) if past else None
     noise, differ = ASSUMED, 0.0
     source = f"a spread of {ASSUMED:.0%} is assumed: none was measured here; {_PILOT}"
@@ -137,12 +126,7 @@ def _planned(place: str, count: int, aim: Aim, past: Ledger | None) -> Planned:
         shown, passes, when = last
         noise, differ = shown.noise / shown.of_passes(passes), shown.differ
         source = f"its spread is that of {when}"
-    once = Planned(place, 1, Power(count, count - 1, noise, differ, aim), source)
-    for passes in range(1, MOST + 1, 2):
-        plan = once.taken(passes)
-        if plan.is_enough or not aim.detect:
-            break
-    return plan
+    return Planned(place, 1, Power(count, count - 1, noise, differ, aim), source)
 
 
 def _measured(place: str, past: Ledger) -> Iterator[tuple[Power, int, str]]:
@@ -161,8 +145,6 @@ def options_of(aim: Aim, plans: Sequence[Planned]) -> list[str]:
     """Return the options of ReFrame by which all pairs are measured and judged so."""
     if not aim.detect:
         return []
-    asked = f"{aim.detect:g},{aim.power:g},{aim.false:g}"
-    passes = max((plan.passes for plan in plans), default=1)
-    values = {"aim": asked, "passes": passes}
-    return [x for name, value in values.items()
-            for x in ("-S", f"{ALL_PAIRS_TEST}.{name}={value}")]  # fmt: skip
+    asked = f"aim={aim.detect:g},{aim.power:g},{aim.false:g}"
+    passes = f"passes={max((plan.passes for plan in plans), default=1)}"
+    return ["-S", f"{ALL_PAIRS_TEST}.{asked}", "-S", f"{ALL_PAIRS_TEST}.{passes}"]

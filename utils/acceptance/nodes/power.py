@@ -30,6 +30,7 @@ from statistics import NormalDist
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from acceptance.core.text import plural
 from acceptance.nodes.cables import FABRICS, least_of
@@ -75,8 +76,7 @@ def chance_table(chances: Sequence[Chance]) -> tuple[list[str], list[list[str]]]
     losses = dict.fromkeys(each.loss for each in chances)
     rows: dict[str, list[str]] = {}
     for each in chances:
-        row = rows.setdefault(f"{each.slow} {each.what}", [])
-        row.append(f"{each.accepted:.1%}")
+        rows.setdefault(f"{each.slow} {each.what}", []).append(f"{each.accepted:.1%}")
     header = ["slow", *(f"loses {loss:.1%}" for loss in losses)]
     return header, [[name, *row] for name, row in rows.items()]
 
@@ -101,6 +101,14 @@ class Power(Struct, frozen=True):
     def of_passes(passes: int) -> float:
         """Return the noise of the median of so many passes over that of one."""
         return min(1.0, MEDIAN_ERROR / math.sqrt(passes))
+
+    def taken(self, passes: int) -> "Power":
+        """Return what so many passes of it can see."""
+        return replace(self, noise=self.noise * self.of_passes(passes))
+
+    def passes(self, most: int) -> int:
+        """Return the fewest passes, an odd number, that see what is asked; `most` if none does."""
+        return next((each for each in range(1, most, 2) if self.taken(each).is_enough), most)
 
     @property
     def seen(self) -> float:
