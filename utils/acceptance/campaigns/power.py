@@ -65,8 +65,10 @@ class Planned(Struct, frozen=True):
     @property
     def lines(self) -> list[str]:
         """Say it with nodes, pairs, time, and the chance of each loss."""
+        place, _, said = self.line.partition(" ")
+        first = wrapped(f"{place} ", said, 4)
         if self.power is None:
-            return wrapped("", self.line, 4)
+            return first
         power, aim = self.power, self.power.aim
         pairs = power.nodes * (power.nodes - 1) // 2
         hours = number_text(self.seconds * power.nodes / 3600)
@@ -79,8 +81,7 @@ class Planned(Struct, frozen=True):
         rows = table(*chance_table(power.characteristic), width=WIDTH - 4).splitlines()
         cables = "Cables between switches: not known before the routes of the fabric are read"
         return [
-            *wrapped("", self.line, 4), *wrapped("", told, 4), *(f"    {row}" for row in rows),
-            f"    {cables}",
+            *first, *wrapped("", told, 4), *(f"    {row}" for row in rows), f"    {cables}",
         ]  # fmt: skip
 
 
