@@ -14,15 +14,24 @@ from tests.stored import opened
 AIM = Aim(0.05, 0.95, 0.01)
 
 
-def plans(aim=AIM, past=None, known=None, limited=None, features=("patterns",), **nodes):
+def plans(
+    aim=AIM,
+    past=None,
+    known=None,
+    limited=None,
+    features=("patterns",),
+    extras=None,
+    mpi="",
+    **nodes,
+):
     """Return what is planned of partitions, of which each has so many nodes."""
     partitions = [
         {"name": name, "environs": ["e"], "scheduler": "local" if count else "squeue",
-         "extras": {"nodes": count} if count else {}}
+         "extras": {"nodes": count, **(extras or {})} if count else {}}
         for name, count in nodes.items()
     ]  # fmt: skip
     system = {"name": "made", "hostnames": [".*"], "partitions": partitions}
-    site = Site((system,), ({"name": "e", "features": features},))
+    site = Site((system,), ({"name": "e", "features": features, "extras": {"mpi": mpi}},))
     return planned(aim, site, system, known or {}, limited or {}, past)
 
 
@@ -91,6 +100,14 @@ def test_of_a_partition_without_pairs_it_says_why_none_is_measured(count, more, 
     found = plan(count, **more)
     assert found.power is None
     assert f"made:thin: no pair is measured: {why}" in " ".join(found.lines)
+
+
+def test_what_has_no_noise_is_measured_once(tmp_path):
+    simulated = {"cores": 1, "simulated": {"of": "made"}}
+    for count in (4, 16):  # of four no number is enough
+        found = plan(count, extras=simulated, mpi="simgrid")
+        assert (found.passes, found.source) == (1, "a simulation has no noise")
+        assert found.power.is_enough == (count == 16)
 
 
 def test_all_partitions_are_measured_as_often_as_the_one_that_needs_most():

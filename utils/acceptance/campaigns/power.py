@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from acceptance.campaigns.steps import ALL_PAIRS, ALL_PAIRS_TEST
 from acceptance.core.pairs import ROUND_S
 from acceptance.core.text import WIDTH, number_text, plural, table, time_text, wrapped
+from acceptance.core.words import SIMULATED
 from acceptance.ledger import Ledger
 from acceptance.machine import SlurmNode
 from acceptance.rfm.configuration import Site
@@ -112,18 +113,19 @@ def planned(
         elif count < 4:  # what fits do with fewer no formula says
             plans.append(Planned(place, why=Power(count, 0, ASSUMED, 0.0, aim).could))
         else:
-            plans.append(_once(place, count, aim, past))
+            plans.append(_once(place, count, aim, past, SIMULATED in partition.get("extras", {})))
     each = [plan.power for plan in plans if plan.power and aim.detect]
     most = max((power.passes(MOST) for power in each), default=1)
     return [replace(of, passes=most, power=of.power.taken(most)) if of.power else of
             for of in plans]  # fmt: skip
 
 
-def _once(place: str, count: int, aim: Aim, past: Ledger | None) -> Planned:
-    last = next(_measured(place, past), None) if past else None
+def _once(place: str, count: int, aim: Aim, past: Ledger | None, simulated: bool) -> Planned:
     noise, differ = ASSUMED, 0.0
     source = f"a spread of {ASSUMED:.0%} is assumed: none was measured here; {_PILOT}"
-    if last:
+    if simulated:
+        noise, source = 0.0, "a simulation has no noise"
+    elif last := next(_measured(place, past), None) if past else None:
         shown, passes, when = last
         noise, differ = shown.noise / shown.of_passes(passes), shown.differ
         source = f"its spread is that of {when}"

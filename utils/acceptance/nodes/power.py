@@ -107,7 +107,11 @@ class Power(Struct, frozen=True):
         return replace(self, noise=self.noise * self.of_passes(passes))
 
     def passes(self, most: int) -> int:
-        """Return the fewest passes, an odd number, that see what is asked; `most` if none does."""
+        """Return the fewest passes, an odd number, that see what is asked; `most` if none does.
+
+        Without noise all of them are alike.
+        """
+        most = most if self.noise else 1
         return next((each for each in range(1, most, 2) if self.taken(each).is_enough), most)
 
     @property
