@@ -12,7 +12,7 @@ from reframe.core.logging import getlogger
 from acceptance.core import words
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
-from acceptance.core.pairs import UNITS
+from acceptance.core.pairs import ROUND_S, UNITS
 from acceptance.core.text import plural
 from acceptance.machine import Layout
 from acceptance.nodes import Aim, cables, culprits
@@ -26,8 +26,8 @@ from .no_case import needs_build
 from .partitions import cores_of, mode_of, nodes_of, nodes_up, uses_slurm
 from .placed import PlacedCheck
 
-#: What each pair measured; it is kept with the outputs of the case, good or bad.
-MATRIX = "all-pairs.txt"
+#: Shows what was said, but not where ranks stand: that is said once.
+WITHOUT_RANKS = r"grep -v -e 'placement rank=' -e '\[rank [0-9]*\] ->'"
 
 
 @rfm.simple_test
@@ -104,12 +104,13 @@ class AllPairs(PlacedCheck):
         return Layout(self.np, per_node, self.placement)
 
     def seconds(self, part):
-        """Return how long a case on a partition takes, about a second a round."""
+        """Return how long a case on a partition takes."""
         mode, nodes = mode_of(part, self.mode), nodes_of(part)
         most = all_pairs.MOST_ROUNDS[mode] if self.rounds is None else self.rounds
         rounds = len(all_pairs.shifts(nodes, most)) or nodes - 1
         limit = self.limit or all_pairs.LIMITS[mode]
-        return super(PlacedCheck, self).seconds(part) + min(rounds, limit)
+        start = super(PlacedCheck, self).seconds(part)
+        return start + min(self.passes * rounds * ROUND_S, limit)
 
     def shifts(self):
         """Return the rounds that are measured, none for all."""
@@ -124,7 +125,7 @@ class AllPairs(PlacedCheck):
         limit, shifts = self.limit or all_pairs.LIMITS[mode], self.shifts()
         self.executable_opts = [
             "all-pairs", f"--bytes {self.large}", f"--limit {limit / self.passes:g}",
-            f"--output {MATRIX}", f"--ranks {self.layout.per_node}",
+            f"--output {all_pairs.MATRIX}", f"--ranks {self.layout.per_node}",
         ]  # fmt: skip
         if self.simulated:
             # No simulated rank hangs, and who polls for one that might pays in simulated time; what
@@ -141,7 +142,8 @@ class AllPairs(PlacedCheck):
         if self.passes > 1:
             self.postrun_cmds = [*self.further_passes(), *self.postrun_cmds]
         if self.time_limit is None:
-            self.time_limit = f"{limit + 300 + self.layout.nodes}s"
+            starts = 300 + 20 * (self.passes - 1) + self.layout.nodes
+            self.time_limit = f"{limit + starts}s"
         getlogger().info(
             f"{self.current_partition.fullname}: all pairs of {self.layout.nodes} nodes: "
             f"{self.rounds_text(shifts)}{f', {self.passes} times,' * (self.passes > 1)} in at most "
@@ -149,11 +151,11 @@ class AllPairs(PlacedCheck):
         )
 
     def further_passes(self):
-        """Return the commands that measure all of it again, each into a file of its own."""
+        """Return the commands that measure all of it again; of one that fails the job says why."""
         launch, options = self.launch_command(), " ".join(self.executable_opts)
         commands = [
-            f"{launch} {self.executable} {options.replace(MATRIX, name)} > {name}.log 2>&1 "
-            "|| status=$?"
+            f"{launch} {self.executable} {options.replace(all_pairs.MATRIX, name)} "
+            f"> {name}.out 2> {name}.err || {{ status=$?; {WITHOUT_RANKS} {name}.err >&2; }}"
             for name in self.files[1:]
         ]
         return ["status=$?", *commands, "(exit $status)"]
@@ -161,7 +163,7 @@ class AllPairs(PlacedCheck):
     @property
     def files(self):
         """Return the files that the passes write."""
-        return [MATRIX, *(f"all-pairs-{number}.txt" for number in range(2, self.passes + 1))]
+        return [all_pairs.MATRIX, *(f"all-pairs-{n}.txt" for n in range(2, self.passes + 1))]
 
     @property
     def large(self):
@@ -182,19 +184,13 @@ class AllPairs(PlacedCheck):
         self.read, self.fault = None, None
         if self.is_dry_run():
             return
-        parts = []
+        parts = [*self.parts()]
         try:
-            for name in self.files:
-                text = self.read_file(name)
-                # ReFrame keeps files of cases that pass.
-                shutil.copy(Path(self.stagedir, name), self.outputdir)
-                parts.append(all_pairs.Measured(text, name, self.layout.nodes))
-                self.fault = self.fault or parts[-1].fault
-            matrix = self.matrix = all_pairs.middle([each.matrix for each in parts])
-        except (OSError, ValueError) as err:
-            self.fault = ValueError(f"{name}: not there") if isinstance(err, OSError) else err
+            matrix, times = all_pairs.middle([each.matrix for each in parts])
+        except ValueError as err:
+            self.fault = self.fault or err
             return
-        self.read, aim = parts[0], Aim(*self.aim)
+        self.read, self.matrix, aim = parts[0], matrix, Aim(*self.aim)
         # The program exits with 1 for pairs that failed, too.
         self.says_all = self.fault is None
         ways = self.routes.ways(matrix.nodes)
@@ -203,11 +199,26 @@ class AllPairs(PlacedCheck):
         if ways is not None:
             self.found = cables.with_cables(matrix, ways, self.found, aim)
         stored = Stored.of_matrix(
-            matrix, self.read.job.rounds, self.found, values, ways, self.routes.why, self.passes,
-            aim,
-        )  # fmt: skip
+            matrix, self.read.job.rounds, self.found, values, ways, self.routes.why, times, aim
+        )
         self.all_pairs = msgspec.to_builtins(stored)
         self.routes.keep(Path(self.outputdir))
+
+    def parts(self):
+        """Yield what the passes measured that left a file; `fault` is the first thing amiss."""
+        for name in self.files:
+            try:
+                text = self.read_file(name)
+                # ReFrame keeps files of cases that pass.
+                shutil.copy(Path(self.stagedir, name), self.outputdir)
+                part = all_pairs.Measured(text, name, self.layout.nodes)
+            except OSError:
+                self.fault = self.fault or ValueError(f"{name}: not there")
+            except ValueError as err:
+                self.fault = self.fault or err
+            else:
+                self.fault = self.fault or part.fault
+                yield part
 
     def expected(self):
         """Return metric -> unit."""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from acceptance.campaigns.power import MOST
 from acceptance.core.pairs import PairMatrix
 from acceptance.core.text import table
 from acceptance.fabric import outputs
@@ -53,11 +54,9 @@ COLUMNS = (
 
 def passes_of(count, spread, differ):
     """Return the passes of a plan, and what it promises."""
-    for passes in range(1, 32, 2):
-        power = Power(count, count - 1, spread * Power.of_passes(passes), differ, AIM)
-        if power.is_enough:
-            break
-    return passes, power
+    once = Power(count, count - 1, spread, differ, AIM)
+    passes = once.passes(MOST)
+    return passes, once.taken(passes)
 
 
 def matrix_of(count, values, passes, spread, family, chance):
@@ -70,7 +69,7 @@ def matrix_of(count, values, passes, spread, family, chance):
             worse = noise(family, spread, chance, count)
             noisy[quantity] = value * np.exp(worse if quantity == "latency" else -worse)
         parts.append(PairMatrix(names(count), noisy, rounds))
-    return all_pairs.middle(parts)
+    return all_pairs.middle(parts)[0]
 
 
 def made(count, passes, spread, differ, family, slow, loss, seed):

@@ -259,7 +259,7 @@ def test_another_version_is_no_protocol_that_can_be_verified(site):
     path.write_text(json.dumps(make(version=1)))
     done = site.acceptance("accept", "verify", path)
     assert (done.status, done.output) == (2, "")
-    assert "no interconnect acceptance protocol of version 5" in done.errors
+    assert "no interconnect acceptance protocol of version 5; of version 1 is" in done.errors
 
 
 def test_a_protocol_without_its_parts_is_malformed():
@@ -393,6 +393,21 @@ def test_what_was_asked_and_not_seen_is_a_reservation():
     assert (data["outcome"], ids(data)) == (
         "accepted with reservations", ["NOT-JUDGED:made:qdr:first"],
     )  # fmt: skip
+    told = protocol.differences({**data, "findings": [], "outcome": "accepted"})
+    assert "finding NOT-JUDGED:made:qdr:first follows from the results, and is missing" in told
+
+
+def test_one_node_of_which_a_loss_was_to_be_seen_is_a_reservation():
+    asked = {"known": {}, "stated": {"made:qdr": 1}, "limited": {}, "every": True}
+    case = {**CASE, "nodes": NODES[:1]}
+    for detect, outcome, found in (
+        (0.0, "accepted", []),
+        (0.05, "accepted with reservations", ["PAIRS-NOT-MEASURED:made:qdr"]),
+    ):
+        nodes = {**asked, "detect": detect}
+        data = make(case, asked={**make()["asked"], "nodes": nodes})
+        assert (data["outcome"], ids(data)) == (outcome, found)
+    assert "one node has no pair, and that it loses 5.0% was to be seen" in markdown(data)
 
 
 def test_a_slow_node_rejects_it_by_name_with_its_value_and_the_median():

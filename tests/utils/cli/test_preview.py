@@ -69,7 +69,7 @@ def test_cases_are_counted_and_times_are_those_of_the_last_run(site, held):
         ("accept", ("--", "-n", "nothing"), "-n nothing selects no case of imb"),
         ("accept", ("--", "--no-such"), "reframe: unrecognized arguments: --no-such"),
         ("accept", ("--power", "90%"), "--power and --false say how surely --detect LOSS is seen"),
-        ("accept", ("--detect", "5%", "--false", "1e-4"), "--false 0.0001: what looks for paths"),
+        ("accept", ("--detect", "5%", "--false", "1e-4"), "--false 0.0001: 0.001 is the least"),
     ],
 )
 def test_arguments_that_would_run_nothing_are_refused(site, held, kind, words, error):
@@ -100,6 +100,21 @@ def test_the_plan_of_an_acceptance_promises_nothing_of_pairs_that_are_not_measur
     assert "replay:default: no pair is measured: nothing provides " in text
     assert "loses" not in text
     assert not (site.var / "campaigns").exists()
+
+
+def test_a_plan_says_how_often_pairs_are_measured_how_long_and_what_that_sees(site, held):
+    path = site.folder / "site.py"
+    text = path.read_text().replace('"nodes": 1', '"nodes": 8')
+    text = text.replace('"verify_placement": False', '"verify_placement": True')
+    path.write_text(text.replace("['imb']", "['imb', 'patterns']"))
+    result = site.acceptance("accept", "--plan", "--detect", "5%", *PAIR)
+    said = steps(result)
+    # Three passes of seven rounds, a job and a build.
+    assert said["all_pairs"].startswith("1 case and 1 build, about 9 s")
+    text = " ".join(result.output.split())
+    assert "-S AllPairs.aim=0.05,0.95,0.01 -S AllPairs.passes=3" in text
+    assert said["replay:default"].startswith("all pairs of 8 nodes, 3 times; a loss of ")
+    assert "28 pairs, each way, in 7 rounds, and inside of each node: about 3 s" in text
 
 
 def test_what_reframe_warns_of_is_told(site, held):

@@ -1,6 +1,7 @@
 """The pages of all pairs: heat maps, culprits, what was not measured, and many nodes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -160,6 +161,20 @@ def test_what_is_not_there_is_said(tmp_path):
     assert html.index("never measured") > html.index("made:other")
     assert told.context["summary"].startswith("1 culprit: ")
     assert f"<td>{told.context['summary']}</td>" in html
+
+
+def test_of_several_passes_the_page_has_the_median_as_the_culprits_have(tmp_path):
+    matrix, _ = report_fabrics.slow_node(8)
+    case = report_fabrics.pairs_case(tmp_path / "out", matrix)
+    for number, times in ((2, 2), (3, 3)):
+        values = {name: of * times for name, of in matrix.values.items()}
+        text = report_fabrics.pairs_text(replace(matrix, values=values))
+        (tmp_path / f"out/all-pairs-{number}.txt").write_text(text)
+    source, _ = made(tmp_path, case)
+    page_made = pairs.pages(source)[1]
+    assert page_made.context["faults"] == []
+    shown = page_made.context["pairs"].matrix.values["bandwidth"]
+    np.testing.assert_allclose(shown, 2 * matrix.values["bandwidth"], rtol=1e-3)
 
 
 def test_a_file_that_ends_early_and_one_that_is_none_are_told(tmp_path):

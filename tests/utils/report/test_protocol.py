@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from acceptance.report import addresses
 from tests import report_data
 from tests.browser import axe, browser, open_page, overflow, page  # noqa: F401
 from tests.made import Case, Database
-from tests.utils.campaigns.test_protocol import failed, make
+from tests.utils.campaigns.test_protocol import failed, make, with_nodes
 from tests.utils.campaigns.test_simulated import simulated
 
 PEOPLE = {"vendor": "Maker <b>& Sons", "customer": "University"}
@@ -28,6 +29,7 @@ def written(tmp_path_factory):
     forged = copy.deepcopy(rejected) | {"outcome": "accepted"}
     given = {
         "accepted": make(**PEOPLE),
+        "compared": with_nodes(),
         "rejected": rejected,
         "simulated": simulated(),
         "forged": forged,
@@ -59,6 +61,18 @@ def test_one_of_a_machine_has_lines_for_both_to_sign(written, page):  # noqa: F8
     assert page.locator(".verdict.good").count() == 1
     assert axe(page) == []
     assert overflow(page) <= 0
+
+
+def test_what_it_could_have_seen_stands_there_as_in_the_markdown(written):
+    html = (written / addresses.page("protocol", "accept-compared")).read_text()
+    seen = html.partition('id="seen"')[2].partition('id="asked"')[0]
+    assert "<h3>made:qdr+first</h3>" in seen
+    assert "One slow node: a loss of " in seen
+    assert '<th scope="col" class="n">loses 15.0%</th>' in seen
+    row = seen.partition('<th scope="row">1 of the nodes</th>')[2].partition("</tr>")[0]
+    assert re.findall(r'<td class="n">(.*?)</td>', row) == ["100.0%", "100.0%", "0.0%", "0.0%"]
+    alone = (written / addresses.page("protocol", "accept-accepted")).read_text()
+    assert "only references and limits judge them" in alone
 
 
 def test_one_that_is_rejected_says_why(written, page):  # noqa: F811

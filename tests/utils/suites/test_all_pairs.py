@@ -263,7 +263,8 @@ def test_of_several_passes_each_value_is_the_median_and_what_one_suspected_is_no
                 inside,
             )
         )
-    found = all_pairs.middle(parts)
+    found, times = all_pairs.middle(parts)
+    assert times == 3
     assert found.values["both"][0, 1] == 3
     assert np.isnan(found.values["both"][1, 0])
     assert found.again == {"latency": {(0, 1): 6.0}}
@@ -276,3 +277,21 @@ def test_of_several_passes_each_value_is_the_median_and_what_one_suspected_is_no
     other = PairMatrix(("b", "a"), parts[0].values, parts[0].rounds)
     with pytest.raises(ValueError, match="the nodes are others"):
         all_pairs.middle([parts[0], other])
+    with pytest.raises(ValueError, match="no pass left what it measured"):
+        all_pairs.middle([])
+
+
+def test_a_pair_was_in_as_many_passes_as_measured_it():
+    """A pass without time for all rounds leaves some pairs to the others."""
+    parts = [
+        PairMatrix(
+            ("a", "b"),
+            {"latency": np.where(rounds, 1.0, np.nan)},
+            np.array(rounds, dtype=np.int32),
+            failed=dict.fromkeys(failed, "no answer"),
+        )
+        for rounds, failed in (
+            ([[0, 1], [1, 0]], []), ([[0, 1], [0, 0]], []), ([[0, 1], [1, 0]], [(0, 1)]),
+        )
+    ]  # fmt: skip
+    assert [all_pairs.middle(parts[:count])[1] for count in (1, 2, 3)] == [1, 1, 2]

@@ -125,7 +125,7 @@ def _seen(data: Mapping[str, Any]) -> Iterator[str]:
     )
     for each in data["could_have_seen"]:
         yield f"### {each['place']}"
-        yield f"With one slow node: {each['could']}."
+        yield f"One slow node: {each['could']}."
         if chances := msgspec.convert(each["chances"], list[Chance]):
             yield _table(*chance_table(chances))
             yield f"A good cluster is accepted by its nodes with {each['accepted_good']:.1%}."

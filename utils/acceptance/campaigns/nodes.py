@@ -129,6 +129,7 @@ def asked_nodes(state: State, configuration: Site) -> Nodes:
         limited={f"{system}:{partition}": names for partition, names in state.limited.items()},
         every=state.kind == ACCEPT,
         unpaired="".join(step.reason for step in state.steps if step.name == ALL_PAIRS),
+        detect=next(iter(state.asked.get("aim", ())), 0.0),
     )
 
 

@@ -1,9 +1,10 @@
 """What an acceptance is to see of nodes, and how often it measures all their pairs for that.
 
 The spread of a pair, and by how much good nodes differ, are those that a partition last showed;
-where nobody has measured them they are assumed, and that is said. Of a partition the least passes
-are taken with which a node of the asked loss is found as surely as asked; the campaign's file keeps
-them as arguments of the step.
+where nobody has measured them they are assumed, and that is said. The least passes are taken with
+which a node of the asked loss is found as surely as asked, in each partition: one step measures
+all, so that the partition that needs most tells. The campaign's file keeps them as arguments of the
+step.
 """
 
 import contextlib
@@ -15,16 +16,19 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from acceptance.campaigns.steps import ALL_PAIRS_TEST
-from acceptance.core.text import WIDTH, plural, table, time_text, wrapped
+from acceptance.campaigns.steps import ALL_PAIRS, ALL_PAIRS_TEST
+from acceptance.core.pairs import ROUND_S
+from acceptance.core.text import WIDTH, number_text, plural, table, time_text, wrapped
+from acceptance.core.words import SIMULATED
 from acceptance.ledger import Ledger
 from acceptance.machine import SlurmNode
-from acceptance.verdict import Aim, Paired, Power, chance_table
+from acceptance.rfm.configuration import Site
+from acceptance.verdict import Aim, Paired, Power, chance_table, stated_nodes, why_no_case
 
 #: The spread of a pair where none was measured.
 ASSUMED = 0.02
-#: Passes at most, and seconds of a round: three loops of 5 ms in each turn of each quantity.
-MOST, ROUND_S = 31, 0.15
+#: Passes at most.
+MOST = 31
 _PILOT = "a pilot measures it: reframe -c checks/all_pairs.py --mode=smoke -r"
 
 
@@ -46,11 +50,6 @@ class Planned(Struct, frozen=True):
         return self.passes * self.power.pairs * ROUND_S if self.power else 0.0
 
     @property
-    def is_enough(self) -> bool:
-        """Tell whether it sees what is asked as surely as asked, and good nodes no oftener."""
-        return self.power is not None and self.power.is_enough
-
-    @property
     def line(self) -> str:
         """Say it in a line, for the log and the verdict."""
         if self.power is None:
@@ -58,7 +57,7 @@ class Planned(Struct, frozen=True):
         power, aim = self.power, self.power.aim
         times = plural(self.passes, "time")
         text = f"{self.place}: all pairs of {plural(power.nodes, 'node')}, {times}"
-        if aim.detect and not self.is_enough:
+        if aim.detect and not power.is_enough:
             ideal = replace(power, noise=0.0).is_enough
             few = f"{MOST} times are the most, and too few" if ideal else "no number is enough"
             text += f"; {few} for a loss of {aim.detect:.1%} as asked"
@@ -67,71 +66,70 @@ class Planned(Struct, frozen=True):
     @property
     def lines(self) -> list[str]:
         """Say it with nodes, pairs, time, and the chance of each loss."""
+        place, _, said = self.line.partition(" ")
+        first = wrapped(f"{place} ", said, 4)
         if self.power is None:
-            return wrapped("", self.line, 4)
+            return first
         power, aim = self.power, self.power.aim
         pairs = power.nodes * (power.nodes - 1) // 2
-        hours = self.seconds * power.nodes / 3600
+        hours = number_text(self.seconds * power.nodes / 3600)
         told = (
             f"{pairs} pairs, each way, in {power.pairs} rounds, and inside of each node: about "
-            f"{time_text(self.seconds)}, {hours:.2g} node-hours. A good cluster is accepted by its "
+            f"{time_text(self.seconds)}, {hours} node-hours. A good cluster is accepted by its "
             f"nodes with {power.accepted_good:.1%} (asked: {1 - aim.false:.1%}); one with slow "
             "nodes with:"
         )
         rows = table(*chance_table(power.characteristic), width=WIDTH - 4).splitlines()
         cables = "Cables between switches: not known before the routes of the fabric are read"
         return [
-            *wrapped("", self.line, 4), *wrapped("", told, 4), *(f"    {row}" for row in rows),
-            f"    {cables}",
+            *first, *wrapped("", told, 4), *(f"    {row}" for row in rows), f"    {cables}",
         ]  # fmt: skip
 
 
 def planned(
     aim: Aim,
+    configuration: Site,
     system: Mapping[str, Any],
     known: Mapping[str, Sequence[SlurmNode]],
     limited: Mapping[str, Collection[str]],
-    stated: Mapping[str, int],
     past: Ledger | None,
 ) -> list[Planned]:
-    """Return what is planned for each partition of a system; a single node has no pair.
+    """Return what is planned for each partition of a system of a configuration.
 
-    `known` are its nodes by Slurm, `limited` those that the operator wants, `stated` how many there
-    are by the facts, `past` what was measured here.
+    `known` are its nodes by Slurm, `limited` those that the operator wants, `past` what was
+    measured here.
     """
-    plans = []
+    plans, stated = [], stated_nodes(configuration, [system["name"]])
     for partition in system["partitions"]:
         name = partition["name"]
         place, only = f"{system['name']}:{name}", limited.get(name, ())
         up = [node for node in known.get(name, ()) if node.up and (not only or node.name in only)]
         count = len(up) if name in known else stated.get(place)
-        if count == 1:
-            continue
-        if count is None:
+        alone = {**system, "partitions": [partition]}
+        if none := why_no_case(ALL_PAIRS, configuration, alone):
+            plans.append(Planned(place, why=f"no pair is measured: {none.text}"))
+        elif count is None:
             plans.append(Planned(place, why="nobody knows how many nodes it has"))
         elif count < 4:  # what fits do with fewer no formula says
-            few = Power(count, count - 1, ASSUMED, 0.0, aim)
-            plans.append(Planned(place, why=few.could))
+            plans.append(Planned(place, why=Power(count, 0, ASSUMED, 0.0, aim).could))
         else:
-            plans.append(_planned(place, count, aim, past))
-    return plans
+            plans.append(_once(place, count, aim, past, SIMULATED in partition.get("extras", {})))
+    each = [plan.power for plan in plans if plan.power and aim.detect]
+    most = max((power.passes(MOST) for power in each), default=1)
+    return [replace(of, passes=most, power=of.power.taken(most)) if of.power else of
+            for of in plans]  # fmt: skip
 
 
-def _planned(place: str, count: int, aim: Aim, past: Ledger | None) -> Planned:
-    last = next(_measured(place, past), None) if past else None
+def _once(place: str, count: int, aim: Aim, past: Ledger | None, simulated: bool) -> Planned:
     noise, differ = ASSUMED, 0.0
     source = f"a spread of {ASSUMED:.0%} is assumed: none was measured here; {_PILOT}"
-    if last:
+    if simulated:
+        noise, source = 0.0, "a simulation has no noise"
+    elif last := next(_measured(place, past), None) if past else None:
         shown, passes, when = last
         noise, differ = shown.noise / shown.of_passes(passes), shown.differ
         source = f"its spread is that of {when}"
-    power = Power(count, count - 1, noise, differ, aim)
-    for passes in range(1, MOST + 1, 2):
-        each = replace(power, noise=noise * power.of_passes(passes))
-        plan = Planned(place, passes, each, source)
-        if plan.is_enough or not aim.detect:
-            return plan
-    return plan
+    return Planned(place, 1, Power(count, count - 1, noise, differ, aim), source)
 
 
 def _measured(place: str, past: Ledger) -> Iterator[tuple[Power, int, str]]:
@@ -150,8 +148,6 @@ def options_of(aim: Aim, plans: Sequence[Planned]) -> list[str]:
     """Return the options of ReFrame by which all pairs are measured and judged so."""
     if not aim.detect:
         return []
-    asked = f"{aim.detect:g},{aim.power:g},{aim.false:g}"
-    passes = max((plan.passes for plan in plans), default=1)
-    values = {"aim": asked, "passes": passes}
-    return [x for name, value in values.items()
-            for x in ("-S", f"{ALL_PAIRS_TEST}.{name}={value}")]  # fmt: skip
+    asked = f"aim={aim.detect:g},{aim.power:g},{aim.false:g}"
+    passes = f"passes={max((plan.passes for plan in plans), default=1)}"
+    return ["-S", f"{ALL_PAIRS_TEST}.{asked}", "-S", f"{ALL_PAIRS_TEST}.{passes}"]

@@ -367,7 +367,8 @@ def differences(data: Mapping[str, Any]) -> list[str]:
     Raises ValueError for what is no protocol of this version.
     """
     if data.get("format") != FORMAT or data.get("version") != VERSION:
-        raise ValueError(f"no {FORMAT} of version {VERSION}")
+        which = f"; of version {data['version']} is what wrote it" if "version" in data else ""
+        raise ValueError(f"no {FORMAT} of version {VERSION}{which}")
     try:
         return list(_differences(data))
     except (ValueError, KeyError, TypeError, AttributeError) as err:

@@ -56,7 +56,6 @@ from acceptance.verdict import (
     Status,
     Verdict,
     conclude,
-    stated_nodes,
     stored,
     verdict_text,
 )
@@ -178,8 +177,8 @@ def _plan(options: argparse.Namespace) -> State:
         limited = nodes.limit(options.nodes, known)
     pinned = slurm.write_pins(of_turns) if night else nodes.pinned(limited, known)
     aim = Aim() if night else _aim(options)
-    plans = [] if night else power.planned(
-        aim, system, known, limited, stated_nodes(configuration, [system["name"]]),
+    options.planned = [] if night else power.planned(
+        aim, configuration, system, known, limited,
         ledger.of(options.workspace) if options.workspace.results.exists() else None,
     )  # fmt: skip
     plan = steps.plan(
@@ -190,14 +189,9 @@ def _plan(options: argparse.Namespace) -> State:
         limited="" if night else pinned,
         excluded=nodes.exclusion(limited, known, system["partitions"]),
         extra=tuple(options.reframe),
-        of_pairs=power.options_of(aim, plans),
+        of_pairs=power.options_of(aim, options.planned),
         own=options.own,
     )
-    unpaired = "".join(step.reason for step in plan if step.name == steps.ALL_PAIRS)
-    options.planned = [
-        power.Planned(of.place, why=f"no pair is measured: {unpaired}") if unpaired else of
-        for of in plans
-    ]
     notes += [of.line for of in options.planned if aim.detect]
     # What a campaign must share to be gone on with; login nodes may share `var/`.
     asked = {"mode": options.mode, "system": system["name"], "reframe": options.reframe}
@@ -217,7 +211,8 @@ def _aim(options: argparse.Namespace) -> Aim:
         return Aim()
     if (false := options.false or 0.01) < Aim().false:
         raise Fault(
-            f"--false {false:g}: what looks for paths and uplinks errs with {Aim().false:g}"
+            f"--false {false:g}: {Aim().false:g} is the least, with which paths, uplinks and nodes "
+            "are named by mistake"
         )
     return Aim(options.detect, options.power or 0.95, false)
 

@@ -22,6 +22,8 @@ UNITS = {"latency": "us", "bandwidth": "MB/s", "both": "MB/s"}
 INSIDE = {quantity: f"{quantity} inside" for quantity in UNITS}
 #: Quantity -> its unit, between nodes and inside.
 ALL_UNITS = UNITS | {inside: UNITS[quantity] for quantity, inside in INSIDE.items()}
+#: Seconds of a round, about: three loops of 5 ms in each turn of each quantity.
+ROUND_S = 0.15
 
 #: Sender and receiver, as places in `PairMatrix.nodes`.
 Pair = tuple[int, int]

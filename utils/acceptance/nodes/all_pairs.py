@@ -5,7 +5,6 @@ from zlib import crc32
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from acceptance.core.findings import Finding
 from acceptance.core.pairs import INSIDE, UNITS, PairMatrix
@@ -13,7 +12,7 @@ from acceptance.core.text import natural, number_text, plural, shortened
 from acceptance.core.words import direction
 from acceptance.nodes.cables import QUANTITY, Ways
 from acceptance.nodes.culprit import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY, Culprit, NodeValues
-from acceptance.nodes.fit import MEDIAN_ERROR, USUAL, Aim, spread
+from acceptance.nodes.fit import FEWEST_NODES, MEDIAN_ERROR, USUAL, Aim, spread
 from acceptance.nodes.power import Power
 
 #: The benchmark of the cases that measure all pairs.
@@ -30,9 +29,9 @@ class AllPairs(Struct, frozen=True):
     `nodes` by rank. `shifts`: of these all pairs (i, i + shift) have a value. `pairs` of `of` pairs
     were measured, in `rounds` of `planned` rounds, and `again` of them once more alone. `links`
     counts the cables on the routes between the nodes, of which no pair crossed the `uncrossed`;
-    `unrouted` says why no cable can be named, or not each. `values` has each node's own. All of it
-    was measured in so many `passes`, of which each pair has the median. `aim`: what was to be seen.
-    `crossing` counts the pairs over the cable that fewest cross, in a direction.
+    `unrouted` says why no cable can be named, or not each. `values` has each node's own. Each
+    pair was measured in so many `passes` at least, and has their median. `aim`: what was to be
+    seen. `crossing` counts the pairs over the cable that fewest cross, in a direction.
     """
 
     nodes: tuple[str, ...]
@@ -63,16 +62,13 @@ class AllPairs(Struct, frozen=True):
         passes: int = 1,
         aim: Aim = USUAL,
     ) -> "AllPairs":
-        """Return what is stored of a matrix that was judged, `planned` being its rounds.
-
-        What was to be seen and could not be is told as what could not be judged.
-        """
+        """Return what is stored of a matrix that was judged, `planned` being its rounds."""
         both_sorts = {**matrix.values, **matrix.inside.values}
         count, measured = len(matrix.nodes), matrix.measured
         ranks = np.arange(count)
         shifts = [k for k in range(1, count) if measured[ranks, (ranks + k) % count].all()]
         of_rates = np.isfinite(matrix.values.get(QUANTITY, np.nan))
-        found = cls(
+        return cls(
             matrix.nodes,
             tuple(name for name, each in both_sorts.items() if np.isfinite(each).any()),
             tuple(shifts),
@@ -89,19 +85,21 @@ class AllPairs(Struct, frozen=True):
             aim,
             ways.crossing(of_rates) if ways else 0,
         )
-        return replace(found, culprits=(*found.culprits, *found._unseen()))
 
-    def _unseen(self) -> list[Culprit]:
-        """Return that what was to be seen could not be, with what could."""
+    @property
+    def unseen(self) -> tuple[Culprit, ...]:
+        """Return that what was to be seen could not be: no judgement, and what could be seen."""
         detect, power = self.aim.detect, self.power
         if not detect or (power and power.is_enough):
-            return []
+            return ()
         why = f"that a node loses {detect:.1%} was to be seen with {self.aim.power:.0%}"
-        return [Culprit(NOT_JUDGED, why=f"{why}: {self.could}")]
+        return (Culprit(NOT_JUDGED, why=f"{why}: {self.could}"),)
 
     @property
     def could(self) -> str:
         """Say which loss of a node it could see."""
+        if len(self.nodes) < FEWEST_NODES:
+            return Power(len(self.nodes), 0, 0.0, 0.0, self.aim).could
         return self.power.could if self.power else "the spread of its pairs is not known"
 
     @property
@@ -185,7 +183,7 @@ class AllPairs(Struct, frozen=True):
         if self.rounds < self.planned:
             words += f" of {self.planned}: no time was left for the others"
         if self.passes > 1:
-            words += f", each {self.passes} times"
+            words += f", each at least {self.passes} times"
         if self.again:
             words += f", {self.again} of them again alone"
         words = ", ".join(filter(None, (words, self.cables)))
@@ -196,7 +194,8 @@ class AllPairs(Struct, frozen=True):
     @property
     def not_judged(self) -> list[str]:
         """Return what could not be judged, and why."""
-        return [each.text for each in self.culprits if each.kind == NOT_JUDGED]
+        found = (*self.culprits, *self.unseen)
+        return [each.text for each in found if each.kind == NOT_JUDGED]
 
 
 def finding_of(culprit: Culprit, place: str, environment: str) -> Finding:

@@ -30,6 +30,7 @@ from statistics import NormalDist
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from acceptance.core.text import plural
 from acceptance.nodes.cables import FABRICS, least_of
@@ -55,8 +56,8 @@ _NORMAL = NormalDist()
 #: Places and weights of an integral over a normal value.
 _POINTS, _WEIGHTS = (each.tolist() for each in np.polynomial.hermite_e.hermegauss(15))
 _OFTEN = [(point, weight / sum(_WEIGHTS)) for point, weight in zip(_POINTS, _WEIGHTS, strict=True)]
-#: Losses that are told, in units of the smallest that was asked for.
-LOSSES = (0.5, 1.0, 1.5, 2.0)
+#: Losses that are told, in units of the smallest that was asked for, and the largest one.
+LOSSES, LARGEST = (0.5, 1.0, 1.5, 2.0), 0.99
 #: Slow nodes at once that are told.
 SLOW = (1, 2)
 
@@ -72,12 +73,12 @@ class Chance(Struct, frozen=True):
 
 def chance_table(chances: Sequence[Chance]) -> tuple[list[str], list[list[str]]]:
     """Return header and rows of a table: what is slow, and the chance of each loss in percent."""
-    losses = dict.fromkeys(f"loses {each.loss:.1%}" for each in chances)
+    losses = dict.fromkeys(each.loss for each in chances)
     rows: dict[str, list[str]] = {}
     for each in chances:
-        row = rows.setdefault(f"{each.slow} {each.what}", [])
-        row.append(f"{each.accepted:.1%}")
-    return ["slow", *losses], [[name, *row] for name, row in rows.items()]
+        rows.setdefault(f"{each.slow} {each.what}", []).append(f"{each.accepted:.1%}")
+    header = ["slow", *(f"loses {loss:.1%}" for loss in losses)]
+    return header, [[name, *row] for name, row in rows.items()]
 
 
 class Power(Struct, frozen=True):
@@ -100,6 +101,18 @@ class Power(Struct, frozen=True):
     def of_passes(passes: int) -> float:
         """Return the noise of the median of so many passes over that of one."""
         return min(1.0, MEDIAN_ERROR / math.sqrt(passes))
+
+    def taken(self, passes: int) -> "Power":
+        """Return what so many passes of it can see."""
+        return replace(self, noise=self.noise * self.of_passes(passes))
+
+    def passes(self, most: int) -> int:
+        """Return the fewest passes, an odd number, that see what is asked; `most` if none does.
+
+        Without noise all of them are alike.
+        """
+        most = most if self.noise else 1
+        return next((each for each in range(1, most, 2) if self.taken(each).is_enough), most)
 
     @property
     def seen(self) -> float:
@@ -163,7 +176,7 @@ class Power(Struct, frozen=True):
     @property
     def characteristic(self) -> list[Chance]:
         """Return the chance of each loss, of nodes and of cables as far as these are known."""
-        losses = [min(self.seen * times, 0.9) for times in LOSSES]
+        losses = dict.fromkeys(min(self.seen * times, LARGEST) for times in LOSSES)
         chances = [
             Chance("of the nodes", slow, loss, self.accepted(loss, slow))
             for slow in SLOW
@@ -185,9 +198,10 @@ class Power(Struct, frozen=True):
     def could(self) -> str:
         """Say which loss is found with that power, and by what it is limited."""
         if self.nodes < FEWEST_NODES:
-            return f"of {plural(self.nodes, 'node')} no chance is known: four can be told apart"
-        of = f"of {self.pairs} pairs a node that spread by {self.noise:.1%}"
+            nodes = plural(self.nodes, "node")
+            return f"of {nodes} no chance is known: the formula takes four or more"
+        of = f"each node has {plural(self.pairs, 'pair')}, which spread by {self.noise:.1%}"
         differ = f", and good nodes differ by {self.differ:.1%}" if self.differ > 1e-4 else ""
         least = self.smallest
-        seen = "no loss" if least is None else f"one of {least:.1%}"
-        return f"{seen} is found with {self.aim.power:.0%}, {of}{differ}"
+        seen = "no loss" if least is None else f"a loss of {least:.1%}"
+        return f"{seen} is found with {self.aim.power:.0%}; {of}{differ}"

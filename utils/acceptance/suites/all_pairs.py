@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _K = TypeVar("_K")
+#: What each pair measured; it is kept with the outputs of the case, good or bad.
+MATRIX = "all-pairs.txt"
 #: Bytes of the message whose time is the latency, and of that whose bandwidth is told.
 SMALL, LARGE = 8, 2**22
 #: The latter of a simulation: it has the same bandwidth there, and copies what is sent.
@@ -222,7 +224,7 @@ class Measured(LineReader):
 
     suite = "patterns"
 
-    def __init__(self, text: str, source: str = "all-pairs.txt", ranks: int = 0) -> None:
+    def __init__(self, text: str, source: str = MATRIX, ranks: int = 0) -> None:
         import numpy as np
 
         super().__init__(text, source)
@@ -385,21 +387,24 @@ class Measured(LineReader):
         )
 
 
-def middle(parts: Sequence[PairMatrix]) -> PairMatrix:
+def middle(parts: Sequence[PairMatrix]) -> tuple[PairMatrix, int]:
     """Return what the same nodes measured in several passes: of each value the median.
 
-    A pair is a control as long as no pass suspected it. Raises ValueError where the nodes are
-    others, or in another order.
+    With it comes in how many passes each pair was, at least. A pair is a control as long as no pass
+    suspected it. Raises ValueError where the nodes are others, or in another order.
     """
     import numpy as np
 
+    if not parts:
+        raise ValueError("no pass left what it measured")
     first = parts[0]
     if any(part.nodes != first.nodes for part in parts):
         raise ValueError("the nodes are others than in the first pass, or in another order")
+    times = np.sum([part.rounds > 0 for part in parts], axis=0)
     suspects = {
         pair for part in parts for of in part.again.values() for pair in {*of} - part.controls
     }
-    return PairMatrix(
+    matrix = PairMatrix(
         first.nodes,
         _middle_of_all([part.values for part in parts]),
         np.max([part.rounds for part in parts], axis=0),
@@ -413,6 +418,7 @@ def middle(parts: Sequence[PairMatrix]) -> PairMatrix:
             {node: why for part in parts for node, why in part.inside.failed.items()},
         ),
     )
+    return matrix, int(times[times > 0].min(initial=len(parts)))
 
 
 def _middle_of_all(

@@ -293,9 +293,11 @@ def _judge_pairs(
             text = f"{where}: what is stored of all pairs is malformed: {err}"
             verdict.fail("impossible-value", text, where)
             reason = "what is stored of it is malformed"
-    if nodes.all_pairs or nodes.count == 1 or len(nodes.limited) == 1:
-        return
-    nodes.not_paired = reason
+    alone = nodes.count == 1 or len(nodes.limited) == 1
+    if alone and known.detect:
+        reason = f"one node has no pair, and that it loses {known.detect:.1%} was to be seen"
+    if not nodes.all_pairs and (not alone or known.detect):
+        nodes.not_paired = reason
 
 
 def judge_links(verdict: Verdict, evidence: Evidence) -> None:

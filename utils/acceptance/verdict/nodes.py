@@ -29,7 +29,8 @@ class Nodes(Struct, frozen=True, forbid_unknown_fields=True):
 
     `known` are those that Slurm has, `stated` how many the facts of a partition state, `limited`
     those that the operator asked for. `every`: each of them must be benchmarked. `unpaired` says
-    why all pairs of them are measured on no partition.
+    why all pairs of them are measured on no partition. `detect`: the loss of a node that was to be
+    seen, 0 for none.
     """
 
     known: Mapping[str, Sequence[SlurmNode]] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Nodes(Struct, frozen=True, forbid_unknown_fields=True):
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)
     every: bool = False
     unpaired: str = ""
+    detect: float = 0.0
 
 
 class Paired(AllPairs, frozen=True, forbid_unknown_fields=True):
@@ -76,7 +78,8 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
                 "place": f"{self.place}+{measured.environment}",
                 "could": measured.could,
                 "accepted_good": round(power.accepted_good, 3) if power else None,
-                "cables": "" if known else measured.unrouted or "not each was crossed",
+                "cables": "" if known else measured.unrouted
+                or ("not each was crossed" if measured.uncrossed else measured.could),
                 # With so many digits as all machines agree on.
                 "chances": [
                     replace(each, loss=round(each.loss, 4), accepted=round(each.accepted, 3))
@@ -91,7 +94,7 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
         found = [
             finding_of(culprit, self.place, measured.environment)
             for measured in self.all_pairs
-            for culprit in measured.culprits
+            for culprit in (*measured.culprits, *measured.unseen)
         ]
         found += [
             Finding("node-absent", f"{self.place}: {name} is {why}", nodes=(name,), what=name,

@@ -30,7 +30,7 @@ from acceptance.report.plot_model import (
 )
 from acceptance.report.runs import Ran
 from acceptance.report.source import Source
-from acceptance.suites.all_pairs import Measured
+from acceptance.suites.all_pairs import MATRIX, Measured, middle
 
 #: Nodes of which each pair has a cell; of more, groups have.
 MOST = 96
@@ -253,8 +253,8 @@ def _cells_of(
             yield place, None
 
 
-#: The check's class, its benchmark, and the file that it leaves with each value.
-CHECK, FILE = "AllPairs", "all-pairs.txt"
+#: The check's class.
+CHECK = "AllPairs"
 #: Bytes of that file that are read: 2,048 nodes write some 100 MB.
 MOST_BYTES = 256 * 2**20
 #: Pairs that are listed: the worst of each quantity, and those that failed.
@@ -283,7 +283,7 @@ def _page(source: Source, by: Ran) -> Page:
     if measured is None and not faults:
         faults.append(f"the case measured no pair: {case.fail_reason or case.result}")
     culprits = [each for each in measured.culprits if each.fails] if measured else []
-    file = Path(case.folder, FILE) if case.folder else None
+    file = Path(case.folder, MATRIX) if case.folder else None
     pairs = _pairs(source, case, file, measured.culprits if measured else (), faults)
     context = {
         "by": by,
@@ -321,16 +321,19 @@ def _pairs(
     if file is None:
         faults.append("where its output was left is not stored: there is no value of each pair")
         return None
+    parts = []
     try:
-        text, cut = read_bounded(file, MOST_BYTES)
-        read = Measured(text, FILE)
+        for path in (file, *file.parent.glob(f"{file.stem}-*{file.suffix}")):
+            text, cut = read_bounded(path, MOST_BYTES)
+            parts.append(read := Measured(text, path.name))
+            if cut or read.fault:
+                faults.append(f"the file is not whole: {cut or read.fault}")
+        matrix, _ = middle([part.matrix for part in parts])
     except OSError as err:
-        faults.append(f"{file}: {err.strerror or err}: there is no value of each pair any more")
+        faults.append(f"{path}: {err.strerror or err}: there is no value of each pair any more")
         return None
     except (ParseError, ValueError) as err:
         faults.append(str(err))
         return None
-    if cut or read.fault:
-        faults.append(f"the file is not whole: {cut or read.fault}")
     by_leaf = leaves(source, case.system)
-    return Pairs(read.matrix, by_leaf, found, simulated=bool(case.simulated))
+    return Pairs(matrix, by_leaf, found, simulated=bool(case.simulated))

@@ -13,7 +13,14 @@ from acceptance.ledger import Case
 from acceptance.report import addresses
 from acceptance.report.plot_model import Page
 from acceptance.report.source import Source
-from acceptance.verdict import metric_verdict, misses, node_lines, written_nodes
+from acceptance.verdict import (
+    Chance,
+    chance_table,
+    metric_verdict,
+    misses,
+    node_lines,
+    written_nodes,
+)
 
 #: Outcome -> its style, where it is not open.
 LOOKS = {ACCEPTED: "good", REJECTED: "bad"}
@@ -52,6 +59,10 @@ def _page(path: Path, data: Mapping[str, Any], differences: Sequence[str]) -> Pa
         "look": look or "open",
         "nodes": node_lines(written_nodes(data)),
         "claims": [claim for claim in data["claims"] if "claimed" in claim],
+        "seen": [
+            (each, *chance_table(msgspec.convert(each["chances"], list[Chance])))
+            for each in data["could_have_seen"]
+        ],
         "words": words,
     }
     is_none = f"No acceptance: {data['system']} is simulated"
