@@ -7,7 +7,7 @@ import pytest
 from msgspec import structs
 
 from acceptance.core.findings import Finding
-from acceptance.core.kinds import QUESTIONS
+from acceptance.core.kinds import GUIDELINES, QUESTIONS
 from acceptance.machine import without_case
 from acceptance.verdict.model import CaseResult, Status, Verdict
 from acceptance.verdict.nodes import Paired, PartitionNodes
@@ -57,6 +57,14 @@ def read(verdict):
 def test_a_green_verdict_has_no_answer_but_yes():
     _, answers = read(Verdict(**GREEN))
     assert answers == {question: [] for question in QUESTIONS}
+
+
+@pytest.mark.parametrize("count", ["violated", "undecided"])
+def test_an_mpi_with_violations_that_fail_nothing_does_not_follow_the_guidelines(count):
+    told = {"compared": 3, "suspected": 1, count: 1}
+    _, answers = read(Verdict(**{**GREEN, "guidelines": told}))
+    assert {question for question, tags in answers.items() if tags} == {GUIDELINES}
+    assert answers[GUIDELINES] == ["skipped"]
 
 
 def test_a_question_has_one_failure_that_tells_all_of_its_problems():

@@ -109,21 +109,19 @@ def _beyond(cases: Sequence[Case]) -> _Beyond | None:
     """Return how far the runs lie beyond their limits; None: noise is not why one failed."""
     found: _Beyond = {}
     for case in cases:
-        worse = False
+        worse, measured = False, {each.name: is_measured(each.value) for each in case.metrics}
         for metric in case.metrics:
             limit, sign = _limit(metric)
             missed = outside(metric.value, metric.reference, metric.lower, metric.upper)
             if missed and missed != sign:
                 return None
-            if limit and is_measured(metric.value):
+            if limit and measured[metric.name]:
                 distance = sign * math.log(metric.value / limit)
                 found.setdefault((metric.name, metric.unit), []).append(distance)
                 worse = worse or bool(missed)
-        whole = {each.name for each in case.metrics if is_measured(each.value)}
-        of_limits = case.fail_phase == "performance" and worse
-        of_limits &= whole >= {*case.declared, *(each.name for each in case.metrics)}
-        repeated, found_more = case.run_index > 0, any(each.fails for each in case.findings)
-        if repeated or not (case.passed or (of_limits and not found_more)):
+        whole = all(measured.values()) and measured.keys() >= case.declared.keys()
+        of_limits = case.passed or (case.fail_phase == "performance" and worse and whole)
+        if case.run_index or not of_limits or any(each.fails for each in case.findings):
             return None
     return found
 

@@ -249,7 +249,8 @@ def _not_asked(question: str, verdict: Verdict) -> str:
         return str(verdict.history.get("cannot_judge") or "no history was read")
     if question == GUIDELINES and not verdict.guidelines.get("compared"):
         return "nothing that could be compared was measured"
-    if question == GUIDELINES and verdict.guidelines.get("undecided"):
+    told = verdict.guidelines.get("undecided") or verdict.guidelines.get("violated")
+    if question == GUIDELINES and told:
         return guidelines_text(verdict.guidelines, verdict.sort)
     return ""
 
