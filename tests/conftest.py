@@ -412,10 +412,24 @@ def pytest_xdist_make_scheduler(config, log):
     return ByGroup(config, log)
 
 
+def recorded_text(name):
+    """Return a recorded output by its path below tests/data."""
+    return (DATA / name).read_text()
+
+
 @pytest.fixture
 def site(tmp_path):
     """A site with the project's configuration and results of its own."""
     return Site(tmp_path)
+
+
+@pytest.fixture
+def part(tmp_path_factory):
+    """Return a site and how its run ended, of one for many: `part(together, key)`.
+
+    See `tests.together.Together`.
+    """
+    return lambda together, key: together.part(key, lambda: tmp_path_factory.mktemp("together"))
 
 
 @pytest.fixture(scope="session")
@@ -477,7 +491,7 @@ def _make_index(site):
 @pytest.fixture
 def recorded():
     """Read a recorded output by its path below tests/data."""
-    return lambda name: (DATA / name).read_text()
+    return recorded_text
 
 
 needs_wheels = needs.requires_wheels()

@@ -8,8 +8,9 @@ import re
 import pytest
 
 from acceptance.suites import npb
-from tests.conftest import Site, only_case, only_problem
+from tests.conftest import Site, only_case, only_problem, recorded_text
 from tests.places import REFERENCE
+from tests.together import Together
 
 SMOKE = '"nodes": 1, "cores": 2, "mode": "smoke"'
 
@@ -55,37 +56,61 @@ def with_rate(text, processes, seconds, rate):
     return re.sub(r"( Mop/s/process   =).*", rf"\1 {rate / processes:24.2f}", text)
 
 
+def words(case, *options, placement="intra-node", path="shared"):
+    """Return the words by which ReFrame runs a case, or those of several: `(a|b)`."""
+    name = f"%program={case}%placement={placement}%mapping=block%path={path}"
+    return "-c", "checks/npb.py", "-r", "-n", name, *options
+
+
 def run(site, case, *options, placement="intra-node", path="shared", **environment):
     """Run a case; return ReFrame's result and the gate's."""
-    name = f"%program={re.escape(case)}%placement={placement}%mapping=block%path={path}"
-    done = site.reframe("-c", "checks/npb.py", "-r", "-n", name, *options, **environment)
+    asked = words(re.escape(case), *options, placement=placement, path=path)
+    done = site.reframe(*asked, **environment)
     return done, site.gate()
+
+
+CG = "3.3_cg.S.2.mpich.txt"
+
+#: What class S gives with the usual options, two programs of class W, and the graph of DT.
+SMALL = Together(*words(r"(bt\.S\.1|(cg|ep|is)\.S\.2)"))
+CLASS_W = Together(*words(r"(cg|lu)\.W\.2", "-S", "classes=W"))
+TRAFFIC_BH = Together(*words(r"dt-bh\.S\.5"))
+
+
+def replay_file(site, name, program):
+    """Replay a recorded output of NPB as that of a program; return its script."""
+    return replay(site, recorded_text(f"npb/{name}"), program)
 
 
 def judged(case):
     return {metric.name: metric.reference for metric in case.metrics if metric.judged_by}
 
 
-#: Recorded output -> options, version, and what it says; the time of class S is no metric.
+#: Recorded output -> its run, version, and what it says; the time of class S is no metric.
 WHOLE = {
-    "3.3_cg.S.2.mpich.txt": ([], "3.3", {"mops_total": 315.0}),
-    "3.4_bt.S.1.openmpi.txt": ([], "3.4.2", {"mops_total": 3943.66}),
-    "3.4_is.S.2.openmpi.txt": ([], "3.4.2", {"mops_total": 653.53}),
+    "3.3_cg.S.2.mpich.txt": (SMALL, "3.3", {"mops_total": 315.0}),
+    "3.4_bt.S.1.openmpi.txt": (SMALL, "3.4.2", {"mops_total": 3943.66}),
+    "3.4_is.S.2.openmpi.txt": (SMALL, "3.4.2", {"mops_total": 653.53}),
     "3.4_lu.W.2.openmpi.txt": (
-        ["-S", "classes=W"],
+        CLASS_W,
         "3.4.2",
         {"time": 9.75, "mops_total": 1851.86},
     ),
 }
 
 
+for _name, (_together, *_) in WHOLE.items():
+    _release, _program, _class, _np, _ = re.split(r"[_.](?!\d_)", _name, maxsplit=4)
+    _suffix = _np if _release == "3.3" else "x"
+    _case = f"={_program}.{_class}.{_np} "
+    _together.add(_name, replay_file, _name, f"{_program}.{_class}.{_suffix}", case=_case)
+
+
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_recorded_output_is_measured_completely(site, recorded, name):
-    options, version, expected = WHOLE[name]
-    release, program, problem_class, np, _ = re.split(r"[_.](?!\d_)", name, maxsplit=4)
-    suffix = np if release == "3.3" else "x"
-    replay(site, recorded(f"npb/{name}"), f"{program}.{problem_class}.{suffix}")
-    done, (status, verdict) = run(site, f"{program}.{problem_class}.{np}", *options)
+def test_a_recorded_output_is_measured_completely(part, name):
+    together, version, expected = WHOLE[name]
+    site, done = part(together, name)
+    status, verdict = site.gate()
     assert (done.status, status) == (0, 0), done.output
     case, values = only_case(site)
     units = {"time": "s", "mops_total": "Mop/s"}
@@ -94,7 +119,7 @@ def test_a_recorded_output_is_measured_completely(site, recorded, name):
     short = case.provenance.pop("timing", "long")
     assert case.provenance.pop("date").startswith("not told: ")
     assert case.provenance == {"suite": f"NPB {version}", "placement": "not verified"}
-    assert ("shorter than 1 s, not judged" in short) == (problem_class == "S")
+    assert ("shorter than 1 s, not judged" in short) == (together is SMALL)
     assert (verdict["recorded"], verdict["judged"]) == (len(expected), {})
 
 
@@ -161,10 +186,13 @@ def test_a_run_is_judged_from_a_second_on(site, recorded, with_references, secon
         assert case.provenance["timing"] == "0.99 s: shorter than 1 s, not judged"
 
 
-def test_a_time_that_is_short_is_recorded(site, recorded):
+CLASS_W.add("short", replay_file, "3.4_cg.W.2.openmpi.txt", "cg.W.x", case="=cg.W.2 ")
+
+
+def test_a_time_that_is_short_is_recorded(part):
     """Class W has a time; this one took half a second."""
-    replay(site, recorded("npb/3.4_cg.W.2.openmpi.txt"), "cg.W.x")
-    done, (status, _) = run(site, "cg.W.2", "-S", "classes=W")
+    site, done = part(CLASS_W, "short")
+    status, _ = site.gate()
     assert (done.status, status) == (0, 0), done.output
     case, values = only_case(site)
     assert values["time"] == (0.52, "s")
@@ -221,14 +249,15 @@ def test_table_7_fails_a_slower_network(site, recorded):
     assert judged(only_case(site)[0]) == {"time": 27.66, "mops_total": 14330}
 
 
-CG = "3.3_cg.S.2.mpich.txt"
+UNVERIFIED = edited(recorded_text(f"npb/{CG}"), Verification="UNSUCCESSFUL")
+SMALL.add("unverified", replay, UNVERIFIED, "cg.S.2", case="=cg.S.2 ")
 
 
-def test_a_mutilated_output_fails_the_case_with_file_and_line(site, recorded):
+def test_a_mutilated_output_fails_the_case_with_file_and_line(part):
     """One for all: what else is refused is in `tests/utils/suites/test_npb.py`."""
-    text = edited(recorded(f"npb/{CG}"), Verification="UNSUCCESSFUL")
-    replay(site, text, "cg.S.2")
-    done, (status, verdict) = run(site, "cg.S.2")
+    text = UNVERIFIED
+    site, done = part(SMALL, "unverified")
+    status, verdict = site.gate()
     assert (done.status, status) == (1, 1)
     (number,) = [n for n, line in enumerate(text.splitlines(), 1) if " Verification  " in line]
     message = only_problem(verdict)
@@ -251,22 +280,34 @@ REFUSED = {
 }
 
 
+for _name, (_program, _) in REFUSED.items():
+    SMALL.add(f"refused {_name}", replay_file, _name, _program, case=f"={_program[:4]}.2 ")
+
+
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_a_program_prints_for_other_runs_is_refused(site, recorded, name):
-    program, words = REFUSED[name]
-    replay(site, recorded(f"npb/{name}"), program)
-    done, (status, verdict) = run(site, f"{program[:4]}.2")
+def test_what_a_program_prints_for_other_runs_is_refused(part, name):
+    _, words = REFUSED[name]
+    site, done = part(SMALL, f"refused {name}")
+    status, verdict = site.gate()
     assert (done.status, status) == (1, 1)
     assert re.search(words, only_problem(verdict))
 
 
-def test_a_byte_that_is_no_text_is_refused_with_its_line(site, recorded):
-    replay(site, recorded(f"npb/{CG}"), "cg.S.2")
-    before, label, after = recorded(f"npb/{CG}").encode().partition(b" Operation type")
-    garbled = before + b" \xff\xfe\n" + label + after
-    (site.folder / "output.txt").write_bytes(garbled)
-    _, (status, verdict) = run(site, "cg.S.2")
+def with_a_byte(site):
+    replay_file(site, CG, "cg.S.2")
+    path = site.folder / "output.txt"
+    before, label, after = path.read_bytes().partition(b" Operation type")
+    path.write_bytes(before + b" \xff\xfe\n" + label + after)
+
+
+SMALL.add("a byte", with_a_byte, case="=cg.S.2 ")
+
+
+def test_a_byte_that_is_no_text_is_refused_with_its_line(part):
+    site, _ = part(SMALL, "a byte")
+    status, verdict = site.gate()
     assert status == 1
+    garbled = (site.folder / "output.txt").read_bytes()
     number = garbled.split(b"\n").index(b" \xff\xfe") + 1
     assert f"rfm_job.out:{number}: a byte that is no UTF-8" in only_problem(verdict)
 
@@ -302,30 +343,55 @@ def test_a_choice_for_the_check_alone_is_refused(site, recorded, option):
     assert any("its build is of another mode or of other classes" in text for text in messages)
 
 
-def test_a_program_that_ends_with_a_status_fails_the_case(site, recorded):
-    script = replay(site, recorded(f"npb/{CG}"), "cg.S.2")
+def that_aborts(site):
+    script = replay_file(site, CG, "cg.S.2")
     script.write_text(script.read_text() + "echo abort >&2\nexit 3\n")
-    _, (status, verdict) = run(site, "cg.S.2")
+
+
+SMALL.add("aborts", that_aborts, case="=cg.S.2 ")
+
+
+def test_a_program_that_ends_with_a_status_fails_the_case(part):
+    site, _ = part(SMALL, "aborts")
+    status, verdict = site.gate()
     assert status == 1
     assert "exited with status 3: abort" in only_problem(verdict)
 
 
-@pytest.mark.parametrize("program", ["cg.S.2", "cg.S.x"])
-def test_a_program_is_found_in_a_folder_below_by_the_name_of_its_release(site, recorded, program):
-    script = replay(site, recorded("npb/3.4_cg.S.2.openmpi.txt"), program)
+def in_a_folder(site, program):
+    script = replay_file(site, "3.4_cg.S.2.openmpi.txt", program)
     folder = script.parent / "NPB/bin"
     folder.mkdir(parents=True)
     script.rename(folder / script.name)
-    done, (status, _) = run(site, "cg.S.2")
+
+
+FOUND = ("cg.S.2", "cg.S.x")
+for _program in FOUND:
+    SMALL.add(f"found {_program}", in_a_folder, _program, case="=cg.S.2 ")
+
+
+@pytest.mark.parametrize("program", FOUND)
+def test_a_program_is_found_in_a_folder_below_by_the_name_of_its_release(part, program):
+    site, done = part(SMALL, f"found {program}")
+    status, _ = site.gate()
     assert (done.status, status) == (0, 0), done.output
 
 
-@pytest.mark.parametrize("program", ["cg.S.4", "cg.W.x", "cg.S.x"])
-def test_a_program_that_is_missing_is_named_as_both_releases_name_it(site, recorded, program):
-    """Those for another number, and another class, are no help; nor is one that cannot run."""
-    script = replay(site, recorded(f"npb/{CG}"), program)
+def that_is_no_help(site, program):
+    script = replay_file(site, CG, program)
     script.chmod(0o755 if program != "cg.S.x" else 0o644)
-    _, (status, verdict) = run(site, "cg.S.2")
+
+
+NO_HELP = ("cg.S.4", "cg.W.x", "cg.S.x")
+for _program in NO_HELP:
+    SMALL.add(f"no help {_program}", that_is_no_help, _program, case="=cg.S.2 ")
+
+
+@pytest.mark.parametrize("program", NO_HELP)
+def test_a_program_that_is_missing_is_named_as_both_releases_name_it(part, program):
+    """Those for another number, and another class, are no help; nor is one that cannot run."""
+    site, _ = part(SMALL, f"no help {program}")
+    status, verdict = site.gate()
     assert status == 1
     message = only_problem(verdict)
     assert f"{site.folder}/bin/cg.S.2 or cg.S.x: missing or not executable" in message
@@ -336,20 +402,32 @@ def test_a_program_that_is_missing_is_named_as_both_releases_name_it(site, recor
 SUM = " DT_BH.S L2 Norm = 30892725.000000"
 
 
+WRONG_SUM, NO_SUM = SUM.replace("3089", "3098"), "no verification"
+
+
+def that_says(site, said):
+    extras = '"nodes": 1, "cores": 8, "mode": "acceptance"'
+    output = recorded_text("npb/3.4.3_dt-bh.S.5.openmpi.txt")
+    script = replay(site, output, "dt.S.x", extras)
+    script.write_text(f'{script.read_text()}echo "{said}" >&2\n[ "$*" = BH ]\n')
+
+
+for _said in (SUM, WRONG_SUM, NO_SUM):
+    TRAFFIC_BH.add(_said, that_says, _said)
+
+
 @pytest.mark.parametrize(
     ("said", "words"),
     [
         (SUM, ""),
-        (SUM.replace("3089", "3098"), "the sum of what arrived is 30982725.000000 instead of 3089"),
-        (SUM.replace("3089", "3098"), "so it is, too, where GCC compiled dt.c without -fwrapv"),
-        ("no verification", "DT_BH.S: the sum of what arrived is not there"),
+        (WRONG_SUM, "the sum of what arrived is 30982725.000000 instead of 3089"),
+        (WRONG_SUM, "so it is, too, where GCC compiled dt.c without -fwrapv"),
+        (NO_SUM, "DT_BH.S: the sum of what arrived is not there"),
     ],
 )
-def test_dt_runs_its_graph_with_a_process_for_each_node(site, recorded, said, words):
-    extras = '"nodes": 1, "cores": 8, "mode": "acceptance"'
-    script = replay(site, recorded("npb/3.4.3_dt-bh.S.5.openmpi.txt"), "dt.S.x", extras)
-    script.write_text(f'{script.read_text()}echo "{said}" >&2\n[ "$*" = BH ]\n')
-    done, (status, verdict) = run(site, "dt-bh.S.5")
+def test_dt_runs_its_graph_with_a_process_for_each_node(part, said, words):
+    site, done = part(TRAFFIC_BH, said)
+    status, verdict = site.gate()
     assert (done.status, status) == ((1, 1) if words else (0, 0)), done.output
     if words:
         assert words in only_problem(verdict)
@@ -380,7 +458,11 @@ def test_a_mode_leaves_the_choice_of_environments_alone(site, recorded, option):
 
 def listed(site, *options):
     """Return program, placement, mapping, path, partition and environment of all cases."""
-    done = site.reframe("-c", "checks/npb.py", "-lC", *options)
+    return cases_of(site.reframe("-c", "checks/npb.py", "-lC", *options))
+
+
+def cases_of(done):
+    """Return what `listed` does of a listing."""
     assert done.status == 0, done.output
     found = re.findall(
         r"^- Npb %program=(\S+) %placement=(\S+) %mapping=(\S+) %path=(\S+) "
@@ -402,16 +484,53 @@ def ways(cases):
     return {case[1:4] for case in cases}
 
 
+TRAFFIC = '"nodes": 1, "cores": 48, "mode": "acceptance"'
+ALL_WAYS = ("-S", "all_ways=yes")
+NIGHTLY, OF_SIZES = [(1, 2, "B", 2), (2, 9, "B", 16), (4, 8, "C", 32)], '"nodes": {}, "cores": {}'
+MEMORIES = ("2**30", "2**31", "2**32")
+TWO_NODES = '"nodes": 2, "cores": 2, "memory": 3 * 2**29, "mode": "acceptance"'
+LITTLE = '"nodes": 1, "cores": 32, "memory": 2**33'
+
+#: Options of a listing -> the sizes of the partitions that are listed with them, all at once.
+SIZES = {
+    (): (
+        SMOKE, TRAFFIC, LITTLE, OF_SIZES.format(2, 4),
+        *(OF_SIZES.format(nodes, cores) for nodes, cores, *_ in NIGHTLY),
+    ),
+    ALL_WAYS: (SMOKE, OF_SIZES.format(2, 4)),
+    ("-S", "classes=W"): (SMOKE,),
+    ("-S", "classes=S,W"): (SMOKE,),
+    ("-S", "classes=A,C"): (SMOKE,),
+    ("-S", "classes=S"): (TRAFFIC,),
+    ("-S", "classes=C"): (TRAFFIC,),
+    ("-S", "classes=B"): (TWO_NODES,),
+    ("--mode=nightly",): (
+        SMOKE, TRAFFIC, *(f'{SMOKE}, "memory": {memory}' for memory in MEMORIES),
+    ),
+    ("--mode=acceptance",): (SMOKE, f'{SMOKE}, "memory": 2**40'),
+}  # fmt: skip
+
+
+def of_size(site, extras):
+    """Make a replay of some size, not of this machine's."""
+    replay_file(site, CG, "cg.S.2")
+    change(
+        site.folder / "site.py",
+        (SMOKE, extras),
+        ('"scheduler": "local"', '"scheduler": "pbs"'),
+    )
+
+
+LISTED = {options: Together("-c", "checks/npb.py", "-lC", *options) for options in SIZES}
+for _options, _sizes in SIZES.items():
+    for _extras in _sizes:
+        LISTED[_options].add(_extras, of_size, _extras)
+
+
 @pytest.fixture
-def small(site, recorded):
-    """List the cases of a replay of some size, not of this machine's: `small(extras, options)`."""
-
-    def cases(extras, *options):
-        replay(site, recorded(f"npb/{CG}"), "cg.S.2", extras)
-        change(site.folder / "site.py", ('"scheduler": "local"', '"scheduler": "pbs"'))
-        return listed(site, *options)
-
-    return cases
+def small(part):
+    """List the cases of a replay of some size: `small(extras, options)`."""
+    return lambda extras, *options: cases_of(part(LISTED[options], extras)[1])
 
 
 @pytest.fixture(scope="module")
@@ -433,7 +552,7 @@ def test_smoke_runs_class_s_of_all_programs(small):
     assert programs(usual) == {(name, "S", 1 if name in ("bt", "sp") else 2) for name in npb.NAMES}
     assert ways(usual) == {("intra-node", "block", "shared")}
     assert len(usual) == 8
-    cases = small(SMOKE, "-S", "all_ways=yes")
+    cases = small(SMOKE, *ALL_WAYS)
     assert programs(cases) == programs(usual)
     assert ways(cases) == {
         ("intra-node", "block", "shared"),
@@ -453,9 +572,6 @@ def test_classes_are_chosen_by_an_option(small, classes, expected):
         assert {found[1] for found in programs(cases) if found[0] == name} == expected
 
 
-TRAFFIC = '"nodes": 1, "cores": 48, "mode": "acceptance"'
-
-
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
@@ -473,8 +589,8 @@ def test_acceptance_runs_dt_with_the_most_processes_that_its_graphs_take(small, 
     assert {case[1:3] for case in cases} <= {("intra-node", "block")}
 
 
-def test_dt_of_the_old_release_is_not_run(small, site):
-    small(TRAFFIC)
+def test_dt_of_the_old_release_is_not_run(site):
+    of_size(site, TRAFFIC)
     old = ('"extras": {"suites"', '"extras": {"versions": {"npb": "3.3.1"}, "suites"')
     change(site.folder / "site.py", old)
     cases = listed(site)
@@ -498,14 +614,11 @@ def test_a_class_that_there_is_not_is_refused(site, recorded, classes):
     assert f"classes has {word!r}; it takes some of S,W,A" in done.output + done.errors
 
 
-@pytest.mark.parametrize(
-    ("nodes", "cores", "problem_class", "np"),
-    [(1, 2, "B", 2), (2, 9, "B", 16), (4, 8, "C", 32)],
-)
+@pytest.mark.parametrize(("nodes", "cores", "problem_class", "np"), NIGHTLY)
 def test_nightly_runs_the_class_that_suits_the_number_of_processes(
     small, nodes, cores, problem_class, np
 ):
-    cases = small(f'"nodes": {nodes}, "cores": {cores}')
+    cases = small(OF_SIZES.format(nodes, cores))
     square = math.isqrt(nodes * cores) ** 2
     expected = {
         (name, problem_class, square if name in ("bt", "sp") else np)
@@ -517,9 +630,9 @@ def test_nightly_runs_the_class_that_suits_the_number_of_processes(
 
 
 def test_nightly_goes_all_ways_when_asked_to(small):
-    extras = '"nodes": 2, "cores": 4'
+    extras = OF_SIZES.format(2, 4)
     usual = small(extras)
-    every = small(extras, "-S", "all_ways=yes")
+    every = small(extras, *ALL_WAYS)
     assert programs(usual) == programs(every)
     assert {case[2:4] for case in usual} == {("block", "shared")}
     assert {case[2:4] for case in every} == {
@@ -537,8 +650,7 @@ def test_a_class_that_does_not_fit_into_the_memory_is_left_out(small):
 
 
 def test_a_class_that_fits_into_two_nodes_is_not_run_on_one(small):
-    extras = '"nodes": 2, "cores": 2, "memory": 3 * 2**29, "mode": "acceptance"'
-    cases = small(extras, "-S", "classes=B")
+    cases = small(TWO_NODES, "-S", "classes=B")
     assert {case[:2] for case in cases if case[0].startswith("ft.")} == {
         ("ft.B.2", "inter-node"),
         ("ft.B.4", "inter-node"),
@@ -548,7 +660,7 @@ def test_a_class_that_fits_into_two_nodes_is_not_run_on_one(small):
 
 def test_nightly_takes_the_smaller_class_where_the_larger_one_does_not_fit(small):
     """Class C of ft takes 7.5 GB."""
-    cases = small('"nodes": 1, "cores": 32, "memory": 2**33')
+    cases = small(LITTLE)
     assert programs(cases) >= {("ft", "B", 16), ("cg", "C", 32)}
 
 
