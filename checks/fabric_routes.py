@@ -34,7 +34,7 @@ class FabricRoutes:
                 if (facts := whole_fabric.facts_or_none(each)).view == "here"]  # fmt: skip
         self.facts = own if own and own.view else next(iter(here), None)
         if own is None or own.technology != "infiniband":
-            self.facts, self.why = None, "routes are those of InfiniBand"
+            self.facts, self.why = None, "routes are read of InfiniBand only"
         elif self.facts is None:
             self.why = "the facts of the fabric name nobody who may look (view)"
 

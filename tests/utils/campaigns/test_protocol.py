@@ -393,6 +393,7 @@ def test_what_was_asked_and_not_seen_is_a_reservation():
     assert (data["outcome"], ids(data)) == (
         "accepted with reservations", ["NOT-JUDGED:made:qdr:first"],
     )  # fmt: skip
+    assert "; that a node loses 5.0% was to be seen with 95%.\n" in markdown(data)
     told = protocol.differences({**data, "findings": [], "outcome": "accepted"})
     assert "finding NOT-JUDGED:made:qdr:first follows from the results, and is missing" in told
 

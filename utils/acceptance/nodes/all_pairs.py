@@ -89,11 +89,10 @@ class AllPairs(Struct, frozen=True):
     @property
     def unseen(self) -> tuple[Culprit, ...]:
         """Return that what was to be seen could not be: no judgement, and what could be seen."""
-        detect, power = self.aim.detect, self.power
-        if not detect or (power and power.is_enough):
+        asked, power = self.aim.text, self.power
+        if not asked or (power and power.is_enough):
             return ()
-        why = f"that a node loses {detect:.1%} was to be seen with {self.aim.power:.0%}"
-        return (Culprit(NOT_JUDGED, why=f"{why}: {self.could}"),)
+        return (Culprit(NOT_JUDGED, why=f"{asked}: {self.could}"),)
 
     @property
     def could(self) -> str:

@@ -152,6 +152,12 @@ class Aim(Struct, frozen=True, forbid_unknown_fields=True):
         return min(least, -math.log1p(-self.detect) / 2)
 
     @property
+    def text(self) -> str:
+        """Say what was asked; empty if nothing was."""
+        asked = f"that a node loses {self.detect:.1%} was to be seen with {self.power:.0%}"
+        return asked * bool(self.detect)
+
+    @property
     def false_nodes(self) -> float:
         """Return what the search of nodes may take of `false`; the others are as always."""
         return max(self.false - 3 * FALSE_RATE, FALSE_RATE)

@@ -76,7 +76,7 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
             known = power is not None and power.crossing
             found.append({
                 "place": f"{self.place}+{measured.environment}",
-                "could": measured.could,
+                "could": "; ".join(filter(None, (measured.could, measured.aim.text))),
                 "accepted_good": round(power.accepted_good, 3) if power else None,
                 "cables": "" if known else measured.unrouted
                 or ("not each was crossed" if measured.uncrossed else measured.could),
