@@ -127,7 +127,8 @@ def steps(benchmark: Benchmark, name: str, processes: int) -> int:
         return 0
     if benchmark.operation:
         return processes - 1 if benchmark.part else ceil(log2(processes))
-    return 1 if benchmark.one_message or (benchmark.link_factor and not benchmark.pair_sum) else 0
+    is_judged = benchmark.one_message or (benchmark.link_factor and not benchmark.pair_sum)
+    return benchmark.messages if is_judged else 0
 
 
 def reference(

@@ -51,6 +51,11 @@ class ImbBenchmark(Benchmark):
         """Return the program that has it."""
         return "IMB-MPI1-GPU" if self.family == "gpu" else f"IMB-{self.family.upper()}"
 
+    @property
+    def messages(self) -> int:
+        """Return half of what is counted, where it is sent and received."""
+        return max(1, self.counted // 2)
+
     def runs_with(self, processes: int) -> bool:
         """Tell whether it runs, and ends, with this number of processes."""
         return super().runs_with(processes) and processes % self.multiple == 0

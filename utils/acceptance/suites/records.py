@@ -102,6 +102,11 @@ class Benchmark:
     better: Literal["higher", "nearer to 1"] | None = field(default=None, kw_only=True)
 
     @property
+    def messages(self) -> int:
+        """Return how many messages, one after another, a process sends in the time that is told."""
+        return 1
+
+    @property
     def percentiles(self) -> tuple[Column, ...]:
         """Return the columns of percentiles, which are metrics where a run has them."""
         return ()
