@@ -17,20 +17,30 @@ from acceptance.machine.partition_size import process_counts, usable_cores
 from acceptance.suites import SUITES, imb
 from checks.base import JudgedCheck
 from tests import stored as results
-from tests.conftest import needs_wheels
+from tests.conftest import needs_wheels, recorded_text
 from tests.recorded import runs
+from tests.together import Together
 
 PINGPONG = "imb/IMB-MPI1_PingPong.impi.txt"
+
+
+WORDS = ("-c", "checks/imb.py", "-r", "-n", "PingPong.*%placement=intra-node")
+
+#: What is run as usual.
+USUAL = Together(*WORDS)
 
 
 def run_pingpong(site, output, *options):
     """Replay an output as that of PingPong; return ReFrame's result and the gate's."""
     if output is not None:
         site.replay(output)
-    run = site.reframe(
-        "-c", "checks/imb.py", "-r", "-n", "PingPong.*%placement=intra-node", *options
-    )
+    run = site.reframe(*WORDS, *options)
     return run, site.gate()
+
+
+def replay(site, output, **named):
+    """Replay an output as that of PingPong; return the program."""
+    return site.replay(output, **named)
 
 
 def only_problem(verdict, kind):
@@ -39,8 +49,12 @@ def only_problem(verdict, kind):
     return verdict["problems"][0]["text"]
 
 
-def test_a_recorded_output_is_measured_completely(site, recorded):
-    run, (status, verdict) = run_pingpong(site, recorded(PINGPONG))
+USUAL.add("whole", replay, recorded_text(PINGPONG))
+
+
+def test_a_recorded_output_is_measured_completely(part):
+    site, run = part(USUAL, "whole")
+    status, verdict = site.gate()
     assert (run.status, status) == (0, 0), run.output
     (case,) = results.session(site.database).cases
     values = {metric.name: (metric.value, metric.unit) for metric in case.metrics}
@@ -69,13 +83,20 @@ def test_a_recorded_output_is_measured_completely(site, recorded):
     }
 
 
-def test_a_bandwidth_above_what_the_memory_of_the_node_moves_fails(site, recorded):
-    site.replay(recorded(PINGPONG))
+def with_slow_memory(site):
+    site.replay(recorded_text(PINGPONG))
     config, stated = site.folder / "site.py", '"memory_bandwidth": 6000, "cache": 65536, '
     config.write_text(
         config.read_text().replace('"extras": {"nodes"', f'"extras": {{{stated}"nodes"')
     )
-    run, (status, verdict) = run_pingpong(site, None)
+
+
+USUAL.add("slow memory", with_slow_memory)
+
+
+def test_a_bandwidth_above_what_the_memory_of_the_node_moves_fails(part):
+    site, run = part(USUAL, "slow memory")
+    status, verdict = site.gate()
     assert (run.status, status) == (1, 1), run.output
     assert re.search(
         r"implausible: bandwidth_\d+ is [\d.]+ MB/s, memory of 6000 MB/s and caches of 65536 bytes",
@@ -105,20 +126,40 @@ COMPONENTS = {
 }
 
 
-@pytest.mark.parametrize("benchmark", COMPONENTS)
-def test_each_component_gives_its_metrics(site, recorded, benchmark):
+def component_of(site, benchmark, change=("", "")):
+    """Replay what a component prints of a benchmark, with something changed."""
     row = imb.BENCHMARKS[benchmark]
-    component = row.program.removeprefix("IMB-")
+    text = one_benchmark(recorded_text, row.program.removeprefix("IMB-"), row.name)
+    assert change[0] in text
     for program in ("IMB-MPI1", row.program):
-        site.replay(one_benchmark(recorded, component, row.name), program=program)
-    files = site.folder / "files"
-    files.mkdir()
-    run = site.reframe(
-        "-c", "checks/imb.py", "-r", "-n", f"benchmark={benchmark}%np=2%placement=intra-node",
-        "-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7", "-S", "ImbMpi1.grid=1",
-        "-S", f"ImbMpi1.folder={files}",
-        "-S", f"ImbMpi1.repetitions={3 if component == 'IO' else 20}",
-    )  # fmt: skip
+        site.replay(text.replace(*change) if change[0] else text, program=program)
+    (site.folder.parent / "files").mkdir(exist_ok=True)
+
+
+def of_components(benchmarks, grid, repetitions):
+    """Return what runs components with two sizes, which write files into a folder for all."""
+    return Together(
+        *("-c", "checks/imb.py", "-r", "-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7"),
+        *("-n", f"benchmark=({'|'.join(benchmarks)})%np=2%placement=intra-node"),
+        *("-S", f"ImbMpi1.grid={grid}", "-S", f"ImbMpi1.repetitions={repetitions}"),
+        *("-S", "ImbMpi1.folder={folder}/files"),
+    )
+
+
+OF_FILES = [benchmark for benchmark in COMPONENTS if benchmark.startswith("io.")]
+WITH_FILES = of_components(OF_FILES, grid=1, repetitions=3)
+OF_MESSAGES = [benchmark for benchmark in COMPONENTS if benchmark not in OF_FILES]
+WITHOUT_FILES = of_components(OF_MESSAGES, grid=1, repetitions=20)
+for _benchmark in COMPONENTS:
+    _together = WITH_FILES if _benchmark in OF_FILES else WITHOUT_FILES
+    _together.add(_benchmark, component_of, _benchmark, case=f"={_benchmark} ")
+
+
+@pytest.mark.parametrize("benchmark", COMPONENTS)
+def test_each_component_gives_its_metrics(part, benchmark):
+    component = imb.BENCHMARKS[benchmark].program.removeprefix("IMB-")
+    site, run = part(WITH_FILES if benchmark in OF_FILES else WITHOUT_FILES, benchmark)
+    files = site.folder.parent / "files"
     assert run.status == 0, run.output
     (case,) = results.session(site.database).cases
     found = {metric.name: metric.value for metric in case.metrics}
@@ -200,48 +241,40 @@ def test_a_folder_that_takes_nothing_ends_a_job_of_imb_io_before_it_measures(sit
         assert subprocess.run(["bash", "-c", shell], capture_output=True).returncode == status
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "old", "new", "words"),
-    [
-        ("mt.PingPongMT", "(threads: 1)", "(threads: 2)", "2 threads a process instead of 1"),
-        ("halo.simple_halo", "dimensions: 1", "dimensions: 3", "3 dimensions instead of 1"),
-    ],
-)
-def test_threads_and_dimensions_are_those_that_were_asked_for(
-    site, recorded, benchmark, old, new, words
-):
-    row = imb.BENCHMARKS[benchmark]
-    text = one_benchmark(recorded, row.program.removeprefix("IMB-"), row.name)
-    assert old in text
-    for program in ("IMB-MPI1", row.program):
-        site.replay(text.replace(old, new), program=program)
-    run = site.reframe(
-        "-c", "checks/imb.py", "-r", "-n", f"={benchmark}%np=2%.*intra-node",
-        "-S", "mode=acceptance", "-S", "ImbMpi1.msglog=6:7", "-S", "ImbMpi1.grid=2",
-        "-S", "ImbMpi1.repetitions=20",
-    )  # fmt: skip
+NOT_ASKED_FOR = [
+    ("mt.PingPongMT", "(threads: 1)", "(threads: 2)", "2 threads a process instead of 1"),
+    ("halo.simple_halo", "dimensions: 1", "dimensions: 3", "3 dimensions instead of 1"),
+]
+WITH_A_GRID = of_components([each[0] for each in NOT_ASKED_FOR], grid=2, repetitions=20)
+for _benchmark, _old, _new, _ in NOT_ASKED_FOR:
+    WITH_A_GRID.add(_benchmark, component_of, _benchmark, (_old, _new), case=f"={_benchmark} ")
+
+
+@pytest.mark.parametrize(("benchmark", "old", "new", "words"), NOT_ASKED_FOR)
+def test_threads_and_dimensions_are_those_that_were_asked_for(part, benchmark, old, new, words):
+    _, run = part(WITH_A_GRID, benchmark)
     assert run.status == 1
     assert f"{benchmark}: ran with {words}" in run.output
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "now", "words"),
-    [
-        ("", "", False, r"time: 2026-11-20 22:08:13 instead of [-\d: ]+ to [-\d: ]+: '# Date"),
-        (
-            r"^( +\d+) +\d+(?= )",
-            r"\1            1",
-            True,
-            r"repetitions of 0 bytes: 1 instead of 1000",
-        ),
-    ],
-)
-def test_an_output_of_another_job_fails_the_case_and_joins_no_history(
-    site, recorded, old, new, now, words
-):
-    text = re.sub(old, new, recorded(PINGPONG), flags=re.MULTILINE)
-    site.replay(text, now=now)
-    run, (status, verdict) = run_pingpong(site, None)
+OF_ANOTHER_JOB = [
+    ("", "", False, r"time: 2026-11-20 22:08:13 instead of [-\d: ]+ to [-\d: ]+: '# Date"),
+    (
+        r"^( +\d+) +\d+(?= )",
+        r"\1            1",
+        True,
+        r"repetitions of 0 bytes: 1 instead of 1000",
+    ),
+]
+for _old, _new, _now, _words in OF_ANOTHER_JOB:
+    _text = re.sub(_old, _new, recorded_text(PINGPONG), flags=re.MULTILINE)
+    USUAL.add(_words, replay, _text, now=_now)
+
+
+@pytest.mark.parametrize(("old", "new", "now", "words"), OF_ANOTHER_JOB)
+def test_an_output_of_another_job_fails_the_case_and_joins_no_history(part, old, new, now, words):
+    site, run = part(USUAL, words)
+    status, verdict = site.gate()
     assert (run.status, status) == (1, 1), run.output
     assert re.search(words, only_problem(verdict, "case-failed")), verdict["problems"]
     (case,) = results.session(site.database).cases
@@ -265,10 +298,17 @@ def test_the_end_of_a_job_is_not_that_which_a_scheduler_tells_of_an_earlier_try(
     assert end - begin >= timedelta(hours=1)
 
 
-def test_arguments_that_were_not_asked_for_fail_the_case(site, recorded):
-    script = site.replay(recorded(PINGPONG))
+def with_arguments(site):
+    script = site.replay(recorded_text(PINGPONG))
     script.write_text(script.read_text().replace("$0 $*", "$0 $* -time 0.1"))
-    run, (status, verdict) = run_pingpong(site, None)
+
+
+USUAL.add("arguments", with_arguments)
+
+
+def test_arguments_that_were_not_asked_for_fail_the_case(part):
+    site, run = part(USUAL, "arguments")
+    status, verdict = site.gate()
     assert (run.status, status) == (1, 1), run.output
     asked = "PingPong -iter 1000 -npmin 2 -msglog 0:22"
     told = f"arguments: {asked} -time 0.1 instead of {asked}"
@@ -279,11 +319,17 @@ def line_of(text, start):
     return next(line for line in text.splitlines() if line.strip().startswith(start))
 
 
-def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded):
+ROW = line_of(recorded_text(PINGPONG), "1024 ")
+MUTILATED = recorded_text(PINGPONG).replace(ROW, "  1024  1000  -0.5  1.0")
+USUAL.add("mutilated", replay, MUTILATED)
+USUAL.add("one less", replay, recorded_text(PINGPONG).replace(ROW + "\n", ""))
+USUAL.add("others", replay, recorded_text("imb/IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt"))
+
+
+def test_a_mutilated_line_fails_the_case_and_is_named(part):
     """One for all: what else is refused is in `tests/utils/suites/test_imb.py`."""
-    text = recorded(PINGPONG)
-    text = text.replace(line_of(text, "1024 "), "  1024  1000  -0.5  1.0")
-    run, (status, verdict) = run_pingpong(site, text)
+    site, run = part(USUAL, "mutilated")
+    status, verdict = site.gate()
     assert (run.status, status) == (1, 1)
     message = only_problem(verdict, "case-failed")
     assert "rfm_job.out:" in message
@@ -293,17 +339,17 @@ def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded):
     assert verdict["recorded"] == 0
 
 
-def test_a_missing_message_size_fails_the_case(site, recorded):
-    text = recorded(PINGPONG)
-    _, (status, verdict) = run_pingpong(site, text.replace(line_of(text, "1024 ") + "\n", ""))
+def test_a_missing_message_size_fails_the_case(part):
+    site, _ = part(USUAL, "one less")
+    status, verdict = site.gate()
     assert status == 1
     message = only_problem(verdict, "case-failed")
     assert "metrics missing: latency_1024, bandwidth_1024" in message
 
 
-def test_a_benchmark_that_was_not_asked_for_fails_the_case(site, recorded):
-    output = recorded("imb/IMB-MPI1_PingPong_Sendrecv_Allreduce.openmpi.txt")
-    _, (status, verdict) = run_pingpong(site, output)
+def test_a_benchmark_that_was_not_asked_for_fails_the_case(part):
+    site, _ = part(USUAL, "others")
+    status, verdict = site.gate()
     assert status == 1
     message = only_problem(verdict, "case-failed")
     assert "the output is that of Sendrecv, which was not asked for" in message
@@ -318,10 +364,17 @@ def test_a_missing_program_fails_the_case_with_its_path(site, recorded):
     assert f"{site.folder}/bin/IMB-MPI1: missing or not executable" in first["text"]
 
 
-def test_a_program_that_fails_after_a_complete_output_fails_the_case(site, recorded):
-    script = site.replay(recorded(PINGPONG))
+def that_fails(site):
+    script = site.replay(recorded_text(PINGPONG))
     script.write_text(script.read_text() + "exit 3\n")
-    _, (status, verdict) = run_pingpong(site, None)
+
+
+USUAL.add("fails", that_fails)
+
+
+def test_a_program_that_fails_after_a_complete_output_fails_the_case(part):
+    site, _ = part(USUAL, "fails")
+    status, verdict = site.gate()
     assert status == 1
     assert "exited with status 3" in only_problem(verdict, "case-failed")
 

@@ -71,8 +71,9 @@ def run(site, case, *options, placement="intra-node", path="shared", **environme
 
 CG = "3.3_cg.S.2.mpich.txt"
 
-#: What class S gives with the usual options, two programs of class W, and the graph of DT.
-SMALL = Together(*words(r"(bt\.S\.1|(cg|ep|is)\.S\.2)"))
+#: With the usual options cg, and other programs, of class S; two of class W, and the graph of DT.
+CG_S = Together(*words(r"cg\.S\.2"))
+CLASS_S = Together(*words(r"(bt\.S\.1|(ep|is)\.S\.2)"))
 CLASS_W = Together(*words(r"(cg|lu)\.W\.2", "-S", "classes=W"))
 TRAFFIC_BH = Together(*words(r"dt-bh\.S\.5"))
 
@@ -88,9 +89,9 @@ def judged(case):
 
 #: Recorded output -> its run, version, and what it says; the time of class S is no metric.
 WHOLE = {
-    "3.3_cg.S.2.mpich.txt": (SMALL, "3.3", {"mops_total": 315.0}),
-    "3.4_bt.S.1.openmpi.txt": (SMALL, "3.4.2", {"mops_total": 3943.66}),
-    "3.4_is.S.2.openmpi.txt": (SMALL, "3.4.2", {"mops_total": 653.53}),
+    "3.3_cg.S.2.mpich.txt": (CG_S, "3.3", {"mops_total": 315.0}),
+    "3.4_bt.S.1.openmpi.txt": (CLASS_S, "3.4.2", {"mops_total": 3943.66}),
+    "3.4_is.S.2.openmpi.txt": (CLASS_S, "3.4.2", {"mops_total": 653.53}),
     "3.4_lu.W.2.openmpi.txt": (
         CLASS_W,
         "3.4.2",
@@ -119,7 +120,7 @@ def test_a_recorded_output_is_measured_completely(part, name):
     short = case.provenance.pop("timing", "long")
     assert case.provenance.pop("date").startswith("not told: ")
     assert case.provenance == {"suite": f"NPB {version}", "placement": "not verified"}
-    assert ("shorter than 1 s, not judged" in short) == (together is SMALL)
+    assert ("shorter than 1 s, not judged" in short) == (together is not CLASS_W)
     assert (verdict["recorded"], verdict["judged"]) == (len(expected), {})
 
 
@@ -250,13 +251,13 @@ def test_table_7_fails_a_slower_network(site, recorded):
 
 
 UNVERIFIED = edited(recorded_text(f"npb/{CG}"), Verification="UNSUCCESSFUL")
-SMALL.add("unverified", replay, UNVERIFIED, "cg.S.2", case="=cg.S.2 ")
+CG_S.add("unverified", replay, UNVERIFIED, "cg.S.2")
 
 
 def test_a_mutilated_output_fails_the_case_with_file_and_line(part):
     """One for all: what else is refused is in `tests/utils/suites/test_npb.py`."""
     text = UNVERIFIED
-    site, done = part(SMALL, "unverified")
+    site, done = part(CG_S, "unverified")
     status, verdict = site.gate()
     assert (done.status, status) == (1, 1)
     (number,) = [n for n, line in enumerate(text.splitlines(), 1) if " Verification  " in line]
@@ -281,13 +282,14 @@ REFUSED = {
 
 
 for _name, (_program, _) in REFUSED.items():
-    SMALL.add(f"refused {_name}", replay_file, _name, _program, case=f"={_program[:4]}.2 ")
+    _together = CG_S if _program.startswith("cg") else CLASS_S
+    _together.add(_name, replay_file, _name, _program, case=f"={_program[:4]}.2 ")
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_program_prints_for_other_runs_is_refused(part, name):
-    _, words = REFUSED[name]
-    site, done = part(SMALL, f"refused {name}")
+    program, words = REFUSED[name]
+    site, done = part(CG_S if program.startswith("cg") else CLASS_S, name)
     status, verdict = site.gate()
     assert (done.status, status) == (1, 1)
     assert re.search(words, only_problem(verdict))
@@ -300,11 +302,11 @@ def with_a_byte(site):
     path.write_bytes(before + b" \xff\xfe\n" + label + after)
 
 
-SMALL.add("a byte", with_a_byte, case="=cg.S.2 ")
+CG_S.add("a byte", with_a_byte)
 
 
 def test_a_byte_that_is_no_text_is_refused_with_its_line(part):
-    site, _ = part(SMALL, "a byte")
+    site, _ = part(CG_S, "a byte")
     status, verdict = site.gate()
     assert status == 1
     garbled = (site.folder / "output.txt").read_bytes()
@@ -348,11 +350,11 @@ def that_aborts(site):
     script.write_text(script.read_text() + "echo abort >&2\nexit 3\n")
 
 
-SMALL.add("aborts", that_aborts, case="=cg.S.2 ")
+CG_S.add("aborts", that_aborts)
 
 
 def test_a_program_that_ends_with_a_status_fails_the_case(part):
-    site, _ = part(SMALL, "aborts")
+    site, _ = part(CG_S, "aborts")
     status, verdict = site.gate()
     assert status == 1
     assert "exited with status 3: abort" in only_problem(verdict)
@@ -367,12 +369,12 @@ def in_a_folder(site, program):
 
 FOUND = ("cg.S.2", "cg.S.x")
 for _program in FOUND:
-    SMALL.add(f"found {_program}", in_a_folder, _program, case="=cg.S.2 ")
+    CG_S.add(f"found {_program}", in_a_folder, _program)
 
 
 @pytest.mark.parametrize("program", FOUND)
 def test_a_program_is_found_in_a_folder_below_by_the_name_of_its_release(part, program):
-    site, done = part(SMALL, f"found {program}")
+    site, done = part(CG_S, f"found {program}")
     status, _ = site.gate()
     assert (done.status, status) == (0, 0), done.output
 
@@ -384,13 +386,13 @@ def that_is_no_help(site, program):
 
 NO_HELP = ("cg.S.4", "cg.W.x", "cg.S.x")
 for _program in NO_HELP:
-    SMALL.add(f"no help {_program}", that_is_no_help, _program, case="=cg.S.2 ")
+    CG_S.add(f"no help {_program}", that_is_no_help, _program)
 
 
 @pytest.mark.parametrize("program", NO_HELP)
 def test_a_program_that_is_missing_is_named_as_both_releases_name_it(part, program):
     """Those for another number, and another class, are no help; nor is one that cannot run."""
-    site, _ = part(SMALL, f"no help {program}")
+    site, _ = part(CG_S, f"no help {program}")
     status, verdict = site.gate()
     assert status == 1
     message = only_problem(verdict)

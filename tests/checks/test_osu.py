@@ -5,8 +5,9 @@ import re
 import pytest
 
 from acceptance.suites import osu
-from tests.conftest import DATA, only_case, only_problem
+from tests.conftest import DATA, only_case, only_problem, recorded_text
 from tests.recorded import runs
+from tests.together import Together
 
 LATENCY = "osu/osu_latency.openmpi.txt"
 VERIFY = "-c -i 10 -x 1 -u 0"
@@ -44,11 +45,24 @@ def configure(site, *replacements):
     path.write_text(text)
 
 
+def words(benchmark, *options, placement="intra-node", buffers="same"):
+    """Return the words by which ReFrame runs a case of a program, or of several: `(a|b)`."""
+    name = f"%benchmark={benchmark}%.*%placement={placement}%buffers={buffers}"
+    return "-c", "checks/osu.py", "-r", "-n", name, *options
+
+
 def run(site, benchmark="latency", *options, placement="intra-node", buffers="same"):
     """Run a case of a program; return ReFrame's result and the gate's."""
-    name = f"%benchmark={benchmark}%.*%placement={placement}%buffers={buffers}"
-    done = site.reframe("-c", "checks/osu.py", "-r", "-n", name, *options)
+    done = site.reframe(*words(benchmark, *options, placement=placement, buffers=buffers))
     return done, site.gate()
+
+
+#: What is run as usual, with few sizes, between nodes, and in the mode that has all programs.
+USUAL = Together(*words("(latency|hello)"))
+FEW_SIZES = Together(*words("(mbw_mr|allreduce|barrier|get_bw|init)", "-S", "sizes=1:64"))
+BETWEEN = Together(*words("(bw|latency)", placement="inter-node"))
+OF_A_MODE = ("--mode=acceptance", "-S", "sizes=4:64")
+IN_ACCEPTANCE = Together(*words("latency(_mt)?", *OF_A_MODE, buffers="same$"))
 
 
 def arguments(site):
@@ -77,9 +91,12 @@ def listed(site, *options):
     return {(name, int(np), *rest) for name, np, *rest in re.findall(pattern, output)}
 
 
-def test_a_recorded_output_is_measured_completely(site, recorded):
-    replay(site, recorded(LATENCY))
-    done, (status, verdict) = run(site)
+USUAL.add("whole", replay, recorded_text(LATENCY), case="=latency ")
+
+
+def test_a_recorded_output_is_measured_completely(part):
+    site, done = part(USUAL, "whole")
+    status, verdict = site.gate()
     assert (done.status, status) == (0, 0), done.output
     case, values = only_case(site)
     assert values["latency_1"] == (0.18, "us")
@@ -129,11 +146,22 @@ RUNS = {
 }
 
 
+for _benchmark, (_name, _sizes, *_) in RUNS.items():
+    if _sizes == "1:64":
+        _program = f"osu_{_benchmark}"
+        _text, _case = recorded_text(f"osu/{_name}"), f"={_benchmark} "
+        FEW_SIZES.add(_benchmark, replay, _text, _program, case=_case)
+
+
 @pytest.mark.parametrize("benchmark", RUNS)
-def test_each_kind_of_program_is_asked_and_measured(site, recorded, benchmark):
+def test_each_kind_of_program_is_asked_and_measured(site, part, benchmark):
     name, sizes, asked, some = RUNS[benchmark]
-    replay(site, recorded(f"osu/{name}"), f"osu_{benchmark}")
-    done, (status, _) = run(site, benchmark, "-S", f"sizes={sizes}")
+    if sizes == "1:64":
+        site, done = part(FEW_SIZES, benchmark)
+        status, _ = site.gate()
+    else:
+        replay(site, recorded_text(f"osu/{name}"), f"osu_{benchmark}")
+        done, (status, _) = run(site, benchmark, "-S", f"sizes={sizes}")
     assert (done.status, status) == (0, 0), done.output
     case, values = only_case(site)
     assert {metric: values[metric] for metric in some} == some
@@ -153,12 +181,20 @@ def replay_run(site, program, version="7.4", change=("", "")):
 
 def measured(site, program, *options):
     """Run a case with the message sizes of all recorded programs; return its values."""
-    options = ("--mode=acceptance", "-S", "sizes=4:64", *options)
-    done, (status, _) = run(site, program, *options, buffers="same$")
+    done = site.reframe(*words(program, *OF_A_MODE, *options, buffers="same$"))
+    return values_of(site, done)
+
+
+def values_of(site, done):
+    """Return the case of a run, and its values, all of those that it declares."""
+    status, _ = site.gate()
     assert (done.status, status) == (0, 0), done.output
     case, values = only_case(site)
     assert values.keys() == case.declared.keys()
     return case, values
+
+
+KOOP2008 = (('"replay"', '"koop2008"'), ('"name": "default"', '"name": "qdr-pcie2"'))
 
 
 def values_between_nodes(site, program):
@@ -189,16 +225,15 @@ def test_the_slow_tail_of_a_bandwidth_is_below_its_mean_and_no_limit_judges_it(s
     assert not judged(site)
 
 
-@pytest.mark.parametrize(
-    ("version", "asked"),
-    [
-        ("7.5.2", [f"-m 4:64 {VERIFY}", "-m 4:64 -z50,90,99"]),
-        ("7.3", [f"-m 4:64 {VERIFY}", "-m 4:64"]),
-        ("7.0", ["-m 4:64"]),
-        ("5.9", ["-m 4:64"]),
-    ],
-)
-def test_a_version_is_asked_for_what_it_knows(site, version, asked):
+VERSIONS = [
+    ("7.5.2", [f"-m 4:64 {VERIFY}", "-m 4:64 -z50,90,99"]),
+    ("7.3", [f"-m 4:64 {VERIFY}", "-m 4:64"]),
+    ("7.0", ["-m 4:64"]),
+    ("5.9", ["-m 4:64"]),
+]
+
+
+def of_version(site, version, asked):
     lines = of_mpich("latency").splitlines()
     table = [line[:28] if line.startswith(("# Size", *"0123456789")) else line for line in lines]
     plain = "\n".join([*table, ""])
@@ -207,7 +242,16 @@ def test_a_version_is_asked_for_what_it_knows(site, version, asked):
         (site.folder / "output.txt").write_text(plain)
     (site.folder / "verified.txt").write_text(with_validation(plain))
     assert f"v{version}" in script.read_text()
-    measured(site, "latency")
+
+
+for _version, _asked in VERSIONS:
+    IN_ACCEPTANCE.add(_version, of_version, _version, _asked, case="=latency ")
+
+
+@pytest.mark.parametrize(("version", "asked"), VERSIONS)
+def test_a_version_is_asked_for_what_it_knows(part, version, asked):
+    site, done = part(IN_ACCEPTANCE, version)
+    values_of(site, done)
     assert arguments(site) == asked
 
 
@@ -280,27 +324,41 @@ def test_a_synchronization_is_a_case_and_a_key_of_its_own(site):
     assert "no line '# Synchronization: MPI_Win_fence', which was asked for" in done.output
 
 
-def test_what_ends_without_its_last_words_has_said_all(site):
+def without_last_words(site):
     script = replay_run(site, "latency_mt")
     script.write_text(script.read_text() + "exit 1\n")
-    _, values = measured(site, "latency_mt")
+
+
+IN_ACCEPTANCE.add("latency_mt", without_last_words, case="=latency_mt ")
+
+
+def test_what_ends_without_its_last_words_has_said_all(part):
+    site, done = part(IN_ACCEPTANCE, "latency_mt")
+    _, values = values_of(site, done)
     assert len(values) == 5 * 4
 
 
-def test_the_launch_of_hello_is_timed(site, recorded):
-    script = replay(site, recorded("osu/osu_hello.mpich.txt"), "osu_hello")
-    script.write_text(script.read_text() + "sleep 0.5\n")
-    done, (status, _) = run(site, "hello")
+def hello(site, then):
+    script = replay(site, recorded_text("osu/osu_hello.mpich.txt"), "osu_hello")
+    script.write_text(script.read_text() + then)
+
+
+USUAL.add("slow hello", hello, "sleep 0.5\n", case="=hello ")
+USUAL.add("no hello", hello, "exit 3\n", case="=hello ")
+
+
+def test_the_launch_of_hello_is_timed(part):
+    site, done = part(USUAL, "slow hello")
+    status, _ = site.gate()
     assert (done.status, status) == (0, 0), done.output
     (value, unit) = only_case(site)[1]["time"]
     assert 0.5 < value < 5
     assert unit == "s"
 
 
-def test_a_launch_of_hello_that_fails_is_no_launch(site, recorded):
-    script = replay(site, recorded("osu/osu_hello.mpich.txt"), "osu_hello")
-    script.write_text(script.read_text() + "exit 3\n")
-    _, (status, verdict) = run(site, "hello")
+def test_a_launch_of_hello_that_fails_is_no_launch(part):
+    site, _ = part(USUAL, "no hello")
+    status, verdict = site.gate()
     assert status == 1
     assert "exited with status 3" in only_problem(verdict)
 
@@ -331,13 +389,20 @@ def test_different_buffers_are_asked_for_and_a_case_of_their_own(site, recorded)
     assert different == {"bw", "bibw", "mbw_mr"}
 
 
-def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded):
-    """One for all: what else is refused is in `tests/utils/suites/test_osu.py`."""
-    text = recorded(LATENCY)
+def mutilated(site):
+    text = recorded_text(LATENCY)
     row = line_of(text, "1024")
     mutilated = text.replace(row, row.replace(row.split()[1], "0.00"))
     replay(site, mutilated, verified=with_validation(text))
-    done, (status, verdict) = run(site)
+
+
+USUAL.add("mutilated", mutilated, case="=latency ")
+
+
+def test_a_mutilated_line_fails_the_case_and_is_named(part):
+    """One for all: what else is refused is in `tests/utils/suites/test_osu.py`."""
+    site, done = part(USUAL, "mutilated")
+    status, verdict = site.gate()
     assert (done.status, status) == (1, 1)
     message = only_problem(verdict)
     assert "rfm_job.out:" in message
@@ -346,14 +411,23 @@ def test_a_mutilated_line_fails_the_case_and_is_named(site, recorded):
     assert verdict["recorded"] == 0
 
 
-def test_a_missing_message_size_fails_the_case(site, recorded):
-    start = "4194304"  # a table has no closing line
-    text = recorded(LATENCY)
-    cut = text.replace(line_of(text, start) + "\n", "")
+LAST = "4194304"  # a table has no closing line
+
+
+def without_last(site):
+    text = recorded_text(LATENCY)
+    cut = text.replace(line_of(text, LAST) + "\n", "")
     replay(site, cut, verified=with_validation(text))
-    _, (status, verdict) = run(site)
+
+
+USUAL.add("without last", without_last, case="=latency ")
+
+
+def test_a_missing_message_size_fails_the_case(part):
+    site, _ = part(USUAL, "without last")
+    status, verdict = site.gate()
     assert status == 1
-    assert f"metrics missing: latency_{start}; not asked for: none" in only_problem(verdict)
+    assert f"metrics missing: latency_{LAST}; not asked for: none" in only_problem(verdict)
 
 
 def test_a_message_size_that_was_not_asked_for_fails_the_case(site, recorded):
@@ -397,12 +471,17 @@ VERIFICATIONS = {
 }
 
 
+for _name, (_mutilate, _) in VERIFICATIONS.items():
+    _text = recorded_text(LATENCY)
+    _verified = _mutilate(with_validation(_text))
+    USUAL.add(_name, replay, _text, verified=_verified, case="=latency ")
+
+
 @pytest.mark.parametrize("name", VERIFICATIONS)
-def test_data_that_are_not_verified_fail_the_case(site, recorded, name):
-    mutilate, words = VERIFICATIONS[name]
-    text = recorded(LATENCY)
-    replay(site, text, verified=mutilate(with_validation(text)))
-    done, (status, verdict) = run(site)
+def test_data_that_are_not_verified_fail_the_case(part, name):
+    _, words = VERIFICATIONS[name]
+    site, done = part(USUAL, name)
+    status, verdict = site.gate()
     assert (done.status, status) == (1, 1)
     assert words in only_problem(verdict)
 
@@ -415,21 +494,35 @@ def test_a_program_that_hangs_is_ended_by_the_time_limit(site, recorded):
     assert "time" in only_problem(verdict)
 
 
-def test_a_missing_program_fails_the_case_with_its_path(site, recorded):
-    """Another one is there: an installation may lack some."""
-    script = replay(site, recorded(LATENCY))
+def with_another_program(site):
+    script = replay(site, recorded_text(LATENCY))
     script.rename(script.with_name("osu_bw"))
-    _, (status, verdict) = run(site)
+
+
+USUAL.add("another program", with_another_program, case="=latency ")
+
+
+def test_a_missing_program_fails_the_case_with_its_path(part):
+    """Another one is there: an installation may lack some."""
+    site, _ = part(USUAL, "another program")
+    status, verdict = site.gate()
     assert status == 1
     assert f"{site.folder}/bin/osu_latency: missing or not executable" in only_problem(verdict)
 
 
-def test_a_program_is_found_in_the_folders_of_its_version(site, recorded):
-    script = replay(site, recorded(LATENCY))
+def in_folders(site):
+    script = replay(site, recorded_text(LATENCY))
     folder = script.parent / "libexec/osu-micro-benchmarks/mpi/pt2pt"
     folder.mkdir(parents=True)
     script.rename(folder / script.name)
-    done, (status, _) = run(site)
+
+
+USUAL.add("in folders", in_folders, case="=latency ")
+
+
+def test_a_program_is_found_in_the_folders_of_its_version(part):
+    site, done = part(USUAL, "in folders")
+    status, _ = site.gate()
     assert (done.status, status) == (0, 0), done.output
 
 
@@ -445,9 +538,6 @@ def test_malformed_sizes_are_refused(site, recorded, sizes, benchmark):
     assert words[benchmark] in only_problem(verdict)
 
 
-KOOP2008 = (('"replay"', '"koop2008"'), ('"name": "default"', '"name": "qdr-pcie2"'))
-
-
 def judged(site):
     case, _ = only_case(site)
     return {
@@ -457,27 +547,38 @@ def judged(site):
     }
 
 
+def of_koop2008(site, benchmark, change=("", "")):
+    text = recorded_text(f"osu/osu_{benchmark}.openmpi.txt")
+    replay(site, text.replace(*change) if change[0] else text, f"osu_{benchmark}")
+    configure(site, *KOOP2008)
+
+
+for _benchmark in ("bw", "latency"):
+    BETWEEN.add(_benchmark, of_koop2008, _benchmark, case=f"={_benchmark} ")
+
+
 @pytest.mark.parametrize(
     ("benchmark", "metric", "value"),
     [("bw", "bandwidth_peak", 2575), ("latency", "latency_1", 1.06)],
 )
 def test_a_published_value_judges_the_partition_it_was_published_for(
-    site, recorded, benchmark, metric, value
+    part, benchmark, metric, value
 ):
-    replay(site, recorded(f"osu/osu_{benchmark}.openmpi.txt"), f"osu_{benchmark}")
-    configure(site, *KOOP2008)
-    done, (status, verdict) = run(site, benchmark, placement="inter-node")
+    site, done = part(BETWEEN, benchmark)
+    status, verdict = site.gate()
     assert (done.status, status) == (0, 0), done.output
     assert judged(site) == {metric: (value, "published koop2008, Section 5.1")}
     assert verdict["judged"] == {"published koop2008": 1}
 
 
-def test_a_published_value_fails_a_slower_partition(site, recorded):
-    text = recorded(LATENCY)
-    row = line_of(text, "1")
-    replay(site, text.replace(row, row.replace("0.18", "2.12")))
-    configure(site, *KOOP2008)
-    _, (status, verdict) = run(site, placement="inter-node")
+SLOWER = line_of(recorded_text(LATENCY), "1")
+SLOWER = SLOWER, SLOWER.replace("0.18", "2.12")
+BETWEEN.add("slower", of_koop2008, "latency", SLOWER, case="=latency ")
+
+
+def test_a_published_value_fails_a_slower_partition(part):
+    site, _ = part(BETWEEN, "slower")
+    status, verdict = site.gate()
     assert status == 1
     assert "latency_1" in only_problem(verdict)
 
