@@ -2,8 +2,6 @@
 
 import functools
 import sys
-import time
-from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -31,9 +29,6 @@ from .outputs import Outputs
 
 reframe_patches.apply()
 
-#: What a job says of its clock before its program begins, and how.
-CLOCK_OUT = "clock.out"
-TELL_CLOCK = f"date '+%s %z' > {CLOCK_OUT}"
 #: The least share of one thing in another that is a metric of its own (%).
 LEAST_SHARE = 1.0
 
@@ -245,22 +240,6 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         """Fail the case by the first of what says that its output is of another job."""
         if found := next(iter(contradictions), None):
             raise SanityError("; ".join(self.fail([found])))
-
-    def job_time(self):
-        """Return when the job began and had ended, by the clock of the node that ran its script.
-
-        ValueError where that did not tell it. It had ended before now; what the scheduler says of
-        its end may be that of an earlier try on a node that failed.
-        """
-        path = Path(self.stagedir, CLOCK_OUT)
-        words = self.read_file(CLOCK_OUT).split() if path.exists() else []
-        try:
-            seconds, zone = words
-            begin = datetime.fromtimestamp(int(seconds), datetime.strptime(zone, "%z").tzinfo)
-        except ValueError:
-            raise ValueError(f"{CLOCK_OUT}: no time of the job: {' '.join(words)!r}") from None
-        lasted = time.time() - self.job.submit_time
-        return begin, begin + timedelta(seconds=lasted)
 
     def causes(self):
         """Return what may explain a failure."""

@@ -14,10 +14,10 @@ from acceptance.machine import CACHE_SCRIPT, last_level_cache
 from acceptance.references import SOURCES
 from acceptance.suites import duration, hpcc, hpcc_output
 
-from .base import TELL_CLOCK
 from .build import SuiteBuild
 from .extras import extras_of
 from .no_case import needs_build
+from .outputs import TELL_CLOCK
 from .partitions import (
     cores_of,
     memory_of,

@@ -16,10 +16,10 @@ from acceptance.machine import prepared, process_counts
 from acceptance.suites import duration, imb, imb_output
 from acceptance.suites.records import BUFFERS
 
-from .base import TELL_CLOCK
 from .build import ImbBuild
 from .extras import extras_of
 from .no_case import leave_out, needs_build
+from .outputs import TELL_CLOCK
 from .partitions import (
     PACKED,
     largest_job,

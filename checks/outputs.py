@@ -1,5 +1,7 @@
 """What is read, shown and stored of outputs: as much as any legal one has, and no more."""
 
+import time
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import reframe as rfm
@@ -17,6 +19,9 @@ LEAST, OF_PROCESS, MOST = 16 * 2**20, 32 * 2**10, 256 * 2**20
 END = 64 * 2**10
 #: Bytes of the end of an output from which its last lines are shown.
 TAIL = 64 * 2**10
+#: What a job says of its clock before its program begins, and how.
+CLOCK_OUT = "clock.out"
+TELL_CLOCK = f"date '+%s %z' > {CLOCK_OUT}"
 
 
 class Outputs(rfm.RegressionTestPlugin):
@@ -34,6 +39,22 @@ class Outputs(rfm.RegressionTestPlugin):
     def read_file(self, name):
         """Return the text of a file that the job wrote; ParseError for one that is too long."""
         return read_whole(Path(self.stagedir, name), self.most_bytes())
+
+    def job_time(self):
+        """Return when the job began and had ended, by the clock of the node that ran its script.
+
+        ValueError where that did not tell it. It had ended before now; what the scheduler says of
+        its end may be that of an earlier try on a node that failed.
+        """
+        path = Path(self.stagedir, CLOCK_OUT)
+        words = self.read_file(CLOCK_OUT).split() if path.exists() else []
+        try:
+            seconds, zone = words
+            begin = datetime.fromtimestamp(int(seconds), datetime.strptime(zone, "%z").tzinfo)
+        except ValueError:
+            raise ValueError(f"{CLOCK_OUT}: no time of the job: {' '.join(words)!r}") from None
+        lasted = time.time() - self.job.submit_time
+        return begin, begin + timedelta(seconds=lasted)
 
     def most_bytes(self):
         """Return how many bytes are read of an output."""

@@ -15,7 +15,7 @@ from acceptance.detection.constants import VANISHED_BEFORE
 from acceptance.ledger import results_db
 from acceptance.machine.partition_size import process_counts, usable_cores
 from acceptance.suites import SUITES, imb
-from checks.base import JudgedCheck
+from checks.outputs import Outputs
 from tests import stored as results
 from tests.conftest import needs_wheels, recorded_text
 from tests.recorded import runs
@@ -293,7 +293,7 @@ def test_the_end_of_a_job_is_not_that_which_a_scheduler_tells_of_an_earlier_try(
     check = SimpleNamespace(
         stagedir=tmp_path, job=job, read_file=lambda name: (tmp_path / name).read_text()
     )
-    begin, end = JudgedCheck.job_time(check)
+    begin, end = Outputs.job_time(check)
     assert (begin.timestamp(), begin.utcoffset()) == (1000, timedelta(hours=9))
     assert end - begin >= timedelta(hours=1)
 
