@@ -5,6 +5,7 @@ import json
 from datetime import datetime, timezone
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import expect
 
 from acceptance.alerts import Alert, acknowledgements, notify
@@ -12,9 +13,9 @@ from acceptance.core.findings import Finding
 from acceptance.report import addresses
 from acceptance.report.pages.sessions import copied
 from acceptance.report.plot_model import number_text
-from acceptance.report.runs import Outcome, outcome, told
+from acceptance.report.runs import Outcome, Run, outcome, told
 from acceptance.report.source import Source
-from acceptance.verdict import Status, Verdict, stored
+from acceptance.verdict import Status, Verdict, result_of, stored, text_of
 from tests import report_data
 from tests import stored as database
 from tests.browser import PHONE, axe, browser, open_page, overflow, page  # noqa: F401
@@ -241,6 +242,20 @@ def test_only_what_was_judged_and_passed_is_green(tmp_path, results, metrics, wo
         for number, each in enumerate(results)
     ])  # fmt: skip
     assert outcome(database.session(made.path).cases) is word
+
+
+@pytest.mark.parametrize(
+    ("own", "together", "word"), [("fail", "pass", Outcome.GREEN), ("pass", "fail", Outcome.RED)]
+)
+def test_a_case_near_a_limit_became_what_all_of_its_runs_decided(tmp_path, own, together, word):
+    made = Database(tmp_path / "results.db")
+    made.add([Case(metrics=dict(JUDGED), result=own)])
+    session = database.session(made.path)
+    (case,) = session.cases
+    verdict = Verdict(cases=[replace(result_of(case), result=together)])
+    assert Run((session,), verdict).cases[0].outcome is not word
+    verdict.findings = [Finding("near-limit", "", what=text_of(case))]
+    assert Run((session,), verdict).cases[0].outcome is word
 
 
 def test_a_pass_that_nothing_judged_is_not_green():

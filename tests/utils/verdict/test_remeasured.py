@@ -207,7 +207,7 @@ def test_measuring_again_requires_a_number(site):
             "-c checks -r --mode=nightly -n ^A%b=1$ --session-extras run=x --timestamp=x --quiet",
         ),
         (
-            "reframe --name=Ping -r --timestamp=7 --session-extras=run=7 -S 'A.b=1 2' --quiet",
+            "reframe --name=Ping -nPong -r --timestamp=7 --session-extras=run=7 -S 'A.b=1 2'",
             "-r -S 'A.b=1 2' -n ^A%b=1$ --session-extras run=x --timestamp=x --quiet",
         ),
     ],

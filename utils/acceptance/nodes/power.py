@@ -109,9 +109,9 @@ class Power(Struct, frozen=True):
     def passes(self, most: int) -> int:
         """Return the fewest passes, an odd number, that see what is asked; `most` if none does.
 
-        Without noise all of them are alike.
+        One where not even passes without noise would.
         """
-        most = most if self.noise else 1
+        most = most if self.noise and replace(self, noise=0.0).is_enough else 1
         return next((each for each in range(1, most, 2) if self.taken(each).is_enough), most)
 
     @property

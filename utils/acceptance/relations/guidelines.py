@@ -92,7 +92,6 @@ EARLIER = 20
 TIMES = ("latency", "time")
 #: Keys that say what a single benchmark did, not where and on how many ranks.
 OWN_KEYS = ("pairs", "buffers")
-
 #: In `extras["guidelines"]` of a partition: whether a finding is shown, or fails the session.
 SHOW, FAIL = GUIDELINES
 
@@ -282,12 +281,13 @@ class Violation:
 
     The sizes are those of n, or the suite's message size where one benchmark is compared with
     itself. `id` is the same whenever this guideline is violated in this place, at whatever sizes.
-    `p` is the `probability` of such rounds if it held. `session` is the UUID of the session that
-    was suspected, `knob` what the MPI chooses the algorithm by, if it is known.
+    `guideline` begins with `left`. `p` is the `probability` of such rounds if it held, `session`
+    the UUID of the suspected one, `knob` what the MPI chooses the algorithm by, if it is known.
     """
 
     id: str
     guideline: str
+    left: str
     suite: str
     where: str
     keys: dict[str, str]
@@ -322,12 +322,11 @@ class Violation:
     @property
     def found(self) -> str:
         """Say what is violated, and what that costs."""
-        left, than = self.guideline.split(" is slower than ")
         worst = max(self.sizes, key=self.sizes.__getitem__)
         more = f"{self.sizes[worst]:.1f} at {bytes_text(worst)}; " if len(self.sizes) > 1 else ""
         return (
-            f"{left} of {self.span} is slower than {than}, {self.factor:.1f} times "
-            f"({more}p {self.p:.1g}, {plural(self.rounds, 'round')})"
+            f"{self.left} of {self.span}{self.guideline.removeprefix(self.left)}, "
+            f"{self.factor:.1f} times ({more}p {self.p:.1g}, {plural(self.rounds, 'round')})"
         )
 
     def __str__(self) -> str:
@@ -491,6 +490,7 @@ def _violation(ranges: Sequence[_Suspicion], session: str, mpis: Mapping[str, st
     return Violation(
         id=first.id,
         guideline=f"{first.left} is slower than {first.than}",
+        left=first.left,
         suite=sweep.suite,
         where=sweep.where,
         keys=sweep.keys,

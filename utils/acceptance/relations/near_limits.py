@@ -25,6 +25,7 @@ from acceptance.references import outside
 from acceptance.regressions.history import Series
 from acceptance.regressions.judge import Judgement
 from acceptance.relations import noise
+from acceptance.relations.comparison import percent
 
 #: What passed further inside its limit than this (ratio) is in no question, whatever its noise; and
 #: the same where nobody knows its noise yet.
@@ -170,11 +171,11 @@ def _text(
     every = (metric for case in cases for metric in case.metrics)
     metric = next(each for each in every if (each.name, each.unit) == named)
     limit, sign = _limit(metric)
-    share = f"{100 * abs(math.expm1(sign * mean)):.2g} % {'beyond' if mean > 0 else 'inside'}"
+    share = f"{percent(abs(math.expm1(sign * mean)))} {'beyond' if mean > 0 else 'inside'}"
     text = f"{metric.name} is {share} its limit of {limit:.4g} {metric.unit} ({metric.judged_by})"
     if len(cases) > 1:
         failed = sum(not case.passed for case in cases)
         text = f"failed in {failed} of {len(cases)} runs; typically {text}"
     if word == CANNOT_TELL:
-        return f"{text}, and a run scatters by {100 * spread:.2g} %: cannot tell at this cost"
+        return f"{text}, and a run scatters by {percent(spread)}: cannot tell at this cost"
     return f"{text}: {'worse' if word == FAILS else 'passes'}, at error {ERROR:.0%}"

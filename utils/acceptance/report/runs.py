@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -10,7 +10,7 @@ from acceptance.core.groups import grouped
 from acceptance.core.words import SIMULATED
 from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.regressions import history
-from acceptance.verdict import WORDS, Status, Verdict
+from acceptance.verdict import WORDS, Status, Verdict, text_of
 
 
 class Outcome(str, Enum):
@@ -84,14 +84,17 @@ class Run:
     def cases(self) -> tuple[Ran, ...]:
         """Return its cases; what a later session of it measured again counts.
 
-        Builds count only where they failed.
+        Builds count only where they failed. What all runs of a case decided together is its result.
         """
+        decided = self.verdict.decided if self.verdict else {}
         found: dict[tuple[str, str], Ran] = {}
         for session in sorted(self.sessions, key=lambda each: each.start):
             cases = enumerate(session.cases)
             executions = grouped(cases, lambda entry: (entry[1].where, entry[1].name))
             for key, listed in executions.items():
-                found[key] = Ran(session, listed[-1][0], tuple(case for _, case in listed))
+                result = decided.get(text_of(listed[-1][1]))
+                own = (replace(case, result=result or case.result) for _, case in listed)
+                found[key] = Ran(session, listed[-1][0], tuple(own))
         return tuple(
             ran for ran in found.values() if not ran.case.fixture or ran.outcome is Outcome.RED
         )

@@ -9,6 +9,7 @@ from acceptance.verdict.cases import (
     misses,
     of_case,
     result_of,
+    text_of,
 )
 from acceptance.verdict.conclude import conclude
 from acceptance.verdict.coverage import LINK_SUITE, judge_nodes, why_no_case

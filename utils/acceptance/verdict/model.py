@@ -153,6 +153,12 @@ class Verdict(Struct, forbid_unknown_fields=True):
         return self.campaign.partition("-")[0]
 
     @property
+    def decided(self) -> dict[str, str]:
+        """Return case -> result, of those that all of their runs decided together."""
+        near = {each.what for each in self.findings if each.kind == "near-limit"}
+        return {case.place: case.result for case in self.cases if case.place in near}
+
+    @property
     def simulated(self) -> bool:
         """Tell whether it is on a simulated system: then it says nothing of a machine."""
         return bool(self.simulators) or is_simulated(self.system)

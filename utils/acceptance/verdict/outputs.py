@@ -340,8 +340,7 @@ def _of_sessions(verdict: Verdict, sessions: Sequence[Session]) -> _Samples:
 
     Of a case near a limit, of which all runs were judged together, the verdict has the result.
     """
-    near = {each.what for each in verdict.findings if each.kind == "near-limit"}
-    decided = {case.place: case.result for case in verdict.cases if case.place in near}
+    decided = verdict.decided
     latest: dict[tuple[str, str, int], Case] = {}
     for session in sorted(sessions, key=lambda session: session.end):
         for case in session.cases:

@@ -212,7 +212,7 @@ def command(arguments: Sequence[str]) -> list[str]:
             skip = False
         elif word in _OWN:
             skip = True
-        elif word != _QUIET and not word.startswith(_OWN_LONG):
+        elif word != _QUIET and not word.startswith((*_OWN_LONG, "-n")):
             kept.append(word)
     return kept
 
