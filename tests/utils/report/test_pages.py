@@ -1,6 +1,7 @@
 """What the pages say: the numbers of the database, the stored verdict, and no script of a name."""
 
 import csv
+import dataclasses
 import json
 from datetime import datetime, timezone
 
@@ -249,9 +250,10 @@ def test_only_what_was_judged_and_passed_is_green(tmp_path, results, metrics, wo
 )
 def test_a_case_near_a_limit_became_what_all_of_its_runs_decided(tmp_path, own, together, word):
     made = Database(tmp_path / "results.db")
-    made.add([Case(metrics=dict(JUDGED), result=own)])
+    made.add([Case(metrics=dict(JUDGED))])
     session = database.session(made.path)
-    (case,) = session.cases
+    case = dataclasses.replace(session.cases[0], result=own)
+    session = replace(session, cases=[case])
     verdict = Verdict(cases=[replace(result_of(case), result=together)])
     assert Run((session,), verdict).cases[0].outcome is not word
     verdict.findings = [Finding("near-limit", "", what=text_of(case))]
