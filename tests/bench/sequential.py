@@ -36,7 +36,7 @@ def cases(family: str, count: int, seed: int = 31) -> tuple[Floats, Floats]:
     logs = np.log(values)
     logs -= logs.mean() if family == "bimodal 50:50" else np.median(logs)
     learnt = [noise.learn(np.exp(past), [{PAST - 1}], ()) for past in logs[:PAST].T]
-    known = [(one.spread, one.dof, one.correlation) for one in learnt if one is not None]
+    known = [(one.spread, one.dof, one.correlation, one.lean) for one in learnt if one is not None]
     return logs[PAST:], np.array(known).T
 
 

@@ -1,5 +1,7 @@
 """What an acceptance plans of all pairs, by what is known of a partition."""
 
+import math
+
 import msgspec
 import pytest
 
@@ -7,6 +9,7 @@ from acceptance.campaigns.power import ASSUMED, MOST, options_of, planned
 from acceptance.machine import SlurmNode
 from acceptance.nodes import Aim, AllPairs, Power, culprits
 from acceptance.rfm.configuration import Site
+from acceptance.suites.all_pairs import LIMITS
 from tests.made import Case, Database
 from tests.made_matrices import made
 from tests.stored import opened
@@ -51,6 +54,7 @@ def test_the_fewest_passes_are_taken_that_see_what_is_asked():
     assert fewer > often.power.noise
     assert options_of(AIM, [once, often]) == [
         "-S", "AllPairs.aim=0.05,0.95,0.01", "-S", f"AllPairs.passes={often.passes}",
+        "-S", f"AllPairs.limit={math.ceil(2 * often.seconds) + LIMITS['acceptance']}",
     ]  # fmt: skip
     text = " ".join(" ".join(once.lines).split())
     assert "120 pairs, each way, in 15 rounds" in text
@@ -81,7 +85,7 @@ def test_of_too_few_or_unknown_nodes_it_says_why_nothing_is_planned(count, words
     found = plan(count)
     assert found.power is None
     assert words in " ".join(found.lines)
-    assert options_of(AIM, [found])[-1] == "AllPairs.passes=1"
+    assert options_of(AIM, [found])[-3] == "AllPairs.passes=1"
 
 
 def test_without_a_question_nothing_is_set_and_the_chances_are_told_all_the_same():
@@ -121,7 +125,7 @@ def test_all_partitions_are_measured_as_often_as_the_one_that_needs_most():
     assert large.power.noise == pytest.approx(alone.power.noise * Power.of_passes(few.passes))
     assert large.seconds == pytest.approx(few.passes * alone.seconds)
     assert f"all pairs of 16 nodes, {few.passes} times" in large.line
-    assert options_of(AIM, [few, large, single])[-1] == f"AllPairs.passes={few.passes}"
+    assert options_of(AIM, [few, large, single])[-3] == f"AllPairs.passes={few.passes}"
 
 
 def test_nodes_are_those_that_are_up_and_wanted():

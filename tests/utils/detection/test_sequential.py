@@ -7,10 +7,11 @@ import pytest
 
 from acceptance.detection.constants import BOUND_ROUGH, ERROR, LOOKS, SMALLEST, ZONE
 from acceptance.detection.sequential import _as_gaussian, bound, crossing, decide
+from acceptance.relations import noise
 from acceptance.relations.noise import quantile, two_sided
 
 #: What the past of a metric tells of one run: 2 %, of 60 samples, not correlated.
-KNOWN = np.array([[0.02], [59.0], [0.0]])
+KNOWN = np.array([[0.02], [59.0], [0.0], [0.0]])
 
 
 def told(*beyond, past=KNOWN, **options):
@@ -86,7 +87,7 @@ def test_more_runs_than_looks_tell_no_more():
 
 def test_a_limit_has_a_width():
     runs = [ZONE / 4] * LOOKS
-    steady = np.array([[0.0025], [59.0], [0.0]])
+    steady = np.array([[0.0025], [59.0], [0.0], [0.0]])
     # Both words hold: the level is beyond the near edge, and inside the far one.
     assert told(*runs, past=steady)[0] == 1
     assert told(*(-each for each in runs), past=steady)[0] == -1
@@ -96,14 +97,15 @@ def test_a_limit_has_a_width():
 def realised(level, phi=0.0, *, past=True, count=4000, seed=3):
     """Return how often cases of this level (in edges of the limit) fail, pass, and after what."""
     rng = np.random.default_rng(seed)
-    noise = rng.standard_normal((LOOKS, count))
+    scatter = rng.standard_normal((LOOKS, count))
     for run in range(1, LOOKS):
-        noise[run] = phi * noise[run - 1] + np.sqrt(1 - phi**2) * noise[run]
+        scatter[run] = phi * scatter[run - 1] + np.sqrt(1 - phi**2) * scatter[run]
     spread = 0.02 * np.sqrt(rng.chisquare(40, count) / 40)
-    known = np.array([spread, np.full(count, 40.0), np.full(count, phi)]) if past else None
+    of_one = spread, np.full(count, 40.0), np.full(count, phi), np.zeros(count)
+    known = np.array(of_one) if past else None
     words, runs = np.zeros(count, int), np.full(count, LOOKS)
     for look in range(1, LOOKS + 1):
-        now, _, _ = decide(level * ZONE / 2 + 0.02 * noise[:look], known)
+        now, _, _ = decide(level * ZONE / 2 + 0.02 * scatter[:look], known)
         runs[(words == 0) & (now != 0)] = look
         words = np.where(words == 0, now, words)
     return (words == 1).mean(), (words == -1).mean(), runs.mean()
@@ -118,6 +120,24 @@ def test_errors_are_at_most_those_that_are_asked_for(phi, past):
     _, passes, _ = realised(1, phi, past=past)
     assert fails <= most
     assert passes <= most
+
+
+def test_noise_that_is_longer_on_one_side_fails_no_more_often_than_asked_for():
+    rng = np.random.default_rng(5)
+    logs = 0.02 * (rng.lognormal(0, 1, (LOOKS + 60, 2000)) - 1)
+    values = np.exp(logs[LOOKS:])
+    learnt = [noise.learn(past, [{len(past) - 1}], ()) for past in values.T]
+    leans = np.array([each.lean for each in learnt])
+    assert (leans > 0).mean() > 0.95
+    for taken_off, most in ((leans, ERROR), (0 * leans, 1.0)):
+        known = np.array([[each.spread, each.dof, each.correlation] for each in learnt]).T
+        known = np.vstack([known, taken_off])
+        failed = np.zeros(2000, bool)
+        for look in range(1, LOOKS + 1):
+            failed |= decide(logs[:look] - ZONE / 2, known)[0] == 1
+        share = failed.mean()
+        assert share <= most + 3 * np.sqrt(ERROR / 2000)
+    assert share > ERROR
 
 
 def test_what_is_far_from_its_limit_is_decided_by_few_runs():

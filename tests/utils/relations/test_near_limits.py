@@ -164,11 +164,11 @@ def test_what_failed_once_is_counted_as_passed_and_told(tmp_path, past):
 
 
 def test_what_passed_once_and_is_worse_is_counted_as_failed(tmp_path, past):
-    verdict, open_ = judged(tmp_path, past, *map(run, (90.5, 84.0, 85.0, 84.0)))
+    verdict, open_ = judged(tmp_path, past, *map(run, (90.5, 84.0, 85.0, 84.0, 84.5)))
     assert (verdict.passed, verdict.failed, verdict.selected) == (0, 1, 1)
     (problem,) = verdict.problems
     assert (problem.kind, problem.place, open_) == ("case-failed", (PLACE,), {})
-    assert "failed in 3 of 4 runs" in problem.text
+    assert "failed in 4 of 5 runs" in problem.text
     assert verdict.cases[0].result == "fail"
 
 

@@ -29,6 +29,9 @@ from acceptance.verdict import Aim, Paired, Power, chance_table, stated_nodes, w
 ASSUMED = 0.02
 #: Passes at most.
 MOST = 31
+#: What all rounds and passes may take: twice as long as is planned, and the seconds that an
+#: acceptance has for them by itself.
+LONGER, MORE = 2, 7200
 _PILOT = "a pilot measures it: reframe -c checks/all_pairs.py --mode=smoke -r"
 
 
@@ -150,4 +153,7 @@ def options_of(aim: Aim, plans: Sequence[Planned]) -> list[str]:
         return []
     asked = f"aim={aim.detect:g},{aim.power:g},{aim.false:g}"
     passes = f"passes={max((plan.passes for plan in plans), default=1)}"
-    return ["-S", f"{ALL_PAIRS_TEST}.{asked}", "-S", f"{ALL_PAIRS_TEST}.{passes}"]
+    # What takes longer than the mode allows by itself is not cut short.
+    longest = max((plan.seconds for plan in plans), default=0.0)
+    limit = f"limit={math.ceil(LONGER * longest) + MORE}"
+    return [word for each in (asked, passes, limit) for word in ("-S", f"{ALL_PAIRS_TEST}.{each}")]

@@ -19,7 +19,8 @@ What makes it hold for measurements of machines:
   together. Then mean / (s / sqrt(n)) is Student's t, and W turns it into what is as improbable of a
   Gaussian (Wallace, Ann. Math. Stat. 30, 1959, 1121-1130). Each run is bounded (Huber's score) in
   spreads of the past: one slow run, however slow, fails nothing. One that is far inside is enough,
-  though: else every case would be repeated;
+  though: else every case would be repeated. What a limit is about is the typical run, the median:
+  by how far bounded runs of the past had their mean elsewhere is taken off;
 - without a past the runs themselves tell, by their mean without the fifth that lies farthest on
   either side, and their winsorized spread (Yuen, Biometrika 61, 1974, 165-170);
 - runs that are correlated, by phi as consecutive samples of the past were (AR(1)), tell less;
@@ -84,14 +85,14 @@ _Seen = tuple[Floats, Floats, Floats, int, Floats]
 
 
 def _by_past(beyond: Floats, edges: Floats, past: Floats) -> _Seen:
-    spread, dof, phi = past
+    spread, dof, phi, lean = past
     own = beyond - np.median(beyond, axis=0)
     own = np.clip(own, -BOUND * spread, BOUND * spread)
     freedom = dof + len(beyond) - 1
     together = np.sqrt((dof * spread**2 + (own**2).sum(axis=0)) / freedom)
     low = -BOUND * spread if len(beyond) > 1 else -np.inf
     bounded = np.clip(beyond - edges[:, None, None], low, BOUND_ROUGH * spread)
-    return bounded.mean(axis=1), together, freedom, len(beyond), phi
+    return bounded.mean(axis=1) - lean, together, freedom, len(beyond), phi
 
 
 def _alone(beyond: Floats, edges: Floats) -> _Seen:
@@ -119,8 +120,9 @@ def decide(
     """Return of m metrics 1 for fail, -1 for pass, 0 for neither; their medians, and spreads.
 
     `beyond` (n, m) is how far each run lies beyond the limit, of which the first ones count, one a
-    look. `past` (3, m) is what the past tells of one run: spread, its degrees of freedom, and
-    correlation. The limit has edges half a `zone` to either side. All are logarithms.
+    look. `past` (4, m) is what the past tells of one run: spread, its degrees of freedom,
+    correlation, and how far its mean lies beyond its median. The limit has edges half a `zone` to
+    either side. All are logarithms.
     """
     beyond, edges = beyond[:looks], np.array([-zone / 2, zone / 2])
     seen = _alone(beyond, edges) if past is None else _by_past(beyond, edges, past)

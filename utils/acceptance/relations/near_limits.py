@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from acceptance.core.words import better, is_measured
 from acceptance.detection.constants import ERROR, LOOKS
@@ -143,8 +144,10 @@ def _told(
         known = _noise(one, judgement, sessions)
         if known is None and max(distances) < -math.log(USUAL):
             continue
-        of_one = np.array([known.spread, known.dof, known.correlation]) if known else None
-        told = decide(np.array(distances)[:, None], None if of_one is None else of_one[:, None])
+        told = decide(
+            np.array(distances)[:, None],
+            None if known is None else _of_one(known, _named(cases, metric)),
+        )
         word, mean, spread = (float(each[0]) for each in told)
         found.append((int(word), mean, spread, metric))
     if not found:
@@ -153,6 +156,18 @@ def _told(
     word = next(each for each in (FAILS, CANNOT_TELL, PASSES) if each in words)
     _, mean, spread, metric = max(each for each in found if each[0] == word)
     return word, _text(cases, metric, word, mean, spread)
+
+
+def _named(cases: Sequence[Case], named: tuple[str, str]) -> Metric:
+    """Return a metric of the first run that has it."""
+    every = (metric for case in cases for metric in case.metrics)
+    return next(each for each in every if (each.name, each.unit) == named)
+
+
+def _of_one(known: noise.Noise, metric: Metric) -> NDArray[np.float64]:
+    """Return what noise tells `decide` of one run (4, 1), larger where it is worse."""
+    _, sign = _limit(metric)
+    return np.array([known.spread, known.dof, known.correlation, sign * known.lean])[:, None]
 
 
 def _noise(series: Series | None, judgement: Judgement, sessions: set[str]) -> noise.Noise | None:
@@ -168,8 +183,7 @@ def _text(
     cases: Sequence[Case], named: tuple[str, str], word: int, mean: float, spread: float
 ) -> str:
     """Say what the runs of a case tell, by one of its metrics and in numbers."""
-    every = (metric for case in cases for metric in case.metrics)
-    metric = next(each for each in every if (each.name, each.unit) == named)
+    metric = _named(cases, named)
     limit, sign = _limit(metric)
     share = f"{percent(abs(math.expm1(sign * mean)))} {'beyond' if mean > 0 else 'inside'}"
     text = f"{metric.name} is {share} its limit of {limit:.4g} {metric.unit} ({metric.judged_by})"

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from acceptance.core.robust import middle_and_spread
 from acceptance.detection import evidence as shapes
-from acceptance.detection.constants import FEWEST, STEADIEST
+from acceptance.detection.constants import BOUND_ROUGH, FEWEST, STEADIEST
 
 #: Of Gauss's quadrature: enough for five digits of any t, whatever its degrees of freedom.
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(100)
@@ -68,7 +68,8 @@ class Noise:
 
     `dof` are the degrees of freedom of `spread`, `correlation` is that of consecutive samples,
     `farthest` the largest distance of a sample from its level (logarithm), `samples` how many
-    taught it.
+    taught it. `lean` is how far their mean lies above their median (logarithm), each bounded:
+    noise that is longer on one side has its mean there.
     """
 
     spread: float
@@ -76,6 +77,7 @@ class Noise:
     correlation: float
     farthest: float
     samples: int
+    lean: float = 0.0
 
 
 def learn(
@@ -108,12 +110,14 @@ def learn(
     spread = math.sqrt(float((bounded**2).sum()) / free)
     # Where most values are equal by rounding, or a few carry it away, the middle half tells more.
     robust = float(middle_and_spread(residuals)[1]) * math.sqrt(count / free)
+    spread = max(spread, robust, STEADIEST)
     return Noise(
-        max(spread, robust, STEADIEST),
+        spread,
         max(dof * free, 1.0),
         min(max(phi, 0.0), 0.9),
         float(np.abs(residuals).max()),
         count,
+        float(np.clip(residuals, -BOUND_ROUGH * spread, BOUND_ROUGH * spread).mean()),
     )
 
 

@@ -99,7 +99,10 @@ def measure_again(
                 rounds += 1
                 how.output.write(f"acceptance: again, round {rounds} of {how.rounds} at most\n")
                 verdict.notes += _run(evidence, cases, done, how, child)
-                done = _judge_repetitions(verdict, evidence, done)
+                before, done = done, _judge_repetitions(verdict, evidence, done)
+                if done == before:
+                    late = ", the last of which left no line in the log of ReFrame"
+                    break
         if cases:
             names = shortened([*dict.fromkeys(itertools.chain(*cases.values()))])
             after = f"after {plural(rounds, 'round')}{late}"
