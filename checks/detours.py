@@ -56,9 +56,9 @@ class Detours(PlacedCheck):
 
         Simulated processes have no detours.
         """
-        stated, is_in = extras_of(part), self.row.is_in(mode_of(part, self.mode))
+        stated = extras_of(part)
         is_real = stated.verify_placement and stated.simulated is None
-        return is_in and is_real and cores_of(part) > 0 and nodes_of(part) > 1
+        return is_real and cores_of(part) > 0 and nodes_of(part) > 1
 
     def layout_on(self, part):
         """Return how the ranks stand, now that the partition is known, and so its nodes."""

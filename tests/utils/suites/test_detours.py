@@ -77,5 +77,4 @@ def test_the_table_of_the_suite_has_its_metrics():
     row = find("patterns.detours")
     assert {*row.stems} == {name.removesuffix("_8") for name in detours.metrics()}
     assert check_of("patterns.detours", "late_by_network") == "checks/detours.py"
-    # Between nodes only, and not in a smoke test of more than two.
-    assert [row.is_in(mode, 4) for mode in ("smoke", "nightly")] == [False, True]
+    assert row.several_nodes

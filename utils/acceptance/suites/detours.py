@@ -55,7 +55,7 @@ _COLUMNS = tuple(Column(stem, stem, unit) for stem, unit in _STEMS.items())
 BENCHMARKS = {
     "detours": Benchmark(
         "detours", _COLUMNS, point_to_point=True, sized=False, several_nodes=True,
-        since_mode="nightly", sizes=(SIZE,), pair_latency="latency", pair_size=SIZE,
+        since_mode="smoke", sizes=(SIZE,), pair_latency="latency", pair_size=SIZE,
     )
 }  # fmt: skip
 
