@@ -11,7 +11,8 @@ from datetime import datetime, timezone
 
 from acceptance.core import words
 from acceptance.core.errors import ParseError
-from acceptance.suites import hpcc, hpcc_output, imb, imb_output, npb, osu, patterns
+from acceptance.nodes import Causes
+from acceptance.suites import detours, hpcc, hpcc_output, imb, imb_output, npb, osu, patterns
 
 #: Metric -> value and unit.
 Values = dict[str, tuple[float, str]]
@@ -145,6 +146,16 @@ def patterns_reader(text: str) -> Reader:
     return read
 
 
+def detours_reader(text: str) -> Reader:
+    """Ask for the ranks of an output of `patterns detours`."""
+    ranks = detours.Measured(text).run.ranks
+
+    def read(text: str) -> Values:
+        return Causes.of(detours.Measured(text, ranks=ranks)).metrics()
+
+    return read
+
+
 def name_of(stem: str, size: int | None) -> str:
     return stem if size is None else words.sized(stem, size)
 
@@ -155,4 +166,5 @@ SUITES: dict[str, Callable[..., Reader]] = {
     "hpcc": hpcc_reader,
     "npb": npb_reader,
     "patterns": patterns_reader,
+    "detours": detours_reader,
 }

@@ -14,6 +14,7 @@ static const struct pattern *const patterns[] = {
     &all_pairs,
     &b_eff,
     &distance,
+    &detours,
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 

@@ -404,9 +404,25 @@ OF_CABLES = {
     "cable-moved": _MOVED,
 }
 
+#: What makes most of the late messages late, which fails nothing.
+OF_LATE = {
+    "node-noisy": Kind(
+        INFO,
+        "see which process has this core while a job runs (pidstat -wt, perf sched; as root the "
+        "osnoise tracer of Linux); turn off or move what need not run there (services, kernel "
+        "threads, interrupts: irqaffinity, isolcpus, nohz_full), or leave a core of each node free",
+    ),
+    "network-late": Kind(
+        INFO,
+        "see who else uses the links and the uplinks between these nodes (acceptance fabric, "
+        "counters of waiting: PortXmitWait, pause frames), and moderated interrupts (ethtool -c)",
+    ),
+}
+
 #: Kind -> what all findings of it have in common.
 TABLE: dict[str, Kind] = {
     **OF_CASES, **OF_RUNS, **OF_NODES, **OF_PAIRS, **OF_LINKS, **OF_FABRICS, **OF_CABLES,
+    **OF_LATE,
 }  # fmt: skip
 
 

@@ -3,5 +3,6 @@
 from acceptance.nodes import cables, culprit, culprits
 from acceptance.nodes.all_pairs import ALL_PAIRS, AllPairs, compared_pairs, finding_of
 from acceptance.nodes.culprit import FAILING, Culprit
+from acceptance.nodes.detours import Causes
 from acceptance.nodes.fit import Aim
 from acceptance.nodes.power import Chance, Power, chance_table

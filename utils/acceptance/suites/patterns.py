@@ -31,7 +31,7 @@ from acceptance.core.paths import INSTALLED, ROOT
 from acceptance.core.records import Measured as Positive
 from acceptance.core.records import Text, Whole
 from acceptance.core.words import keyed, sized
-from acceptance.suites import all_pairs
+from acceptance.suites import all_pairs, detours
 from acceptance.suites.output import (
     Count,
     LineReader,
@@ -122,7 +122,10 @@ SUITE = Suite(
     f"a C compiler (Debian: gcc libc6-dev) and an MPI with mpicc ({WHEELS}; or Debian: "
     f"openmpi-bin libopenmpi-dev), then {'run them' if INSTALLED else 'make run'}",
     {f"patterns.{name}": row for name, row in BENCHMARKS.items()},
-    further={"all_pairs": {f"patterns.{name}": row for name, row in all_pairs.BENCHMARKS.items()}},
+    further={
+        "all_pairs": {f"patterns.{name}": row for name, row in all_pairs.BENCHMARKS.items()},
+        "detours": {f"patterns.{name}": row for name, row in detours.BENCHMARKS.items()},
+    },
     compiler="mpicc",
 )
 

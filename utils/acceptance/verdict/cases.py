@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, UNJUDGED, Finding
 from acceptance.core.groups import grouped
-from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LINKS, OF_PAIRS, TABLE
+from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LATE, OF_LINKS, OF_PAIRS, TABLE
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import better, is_measured, split_metric
 from acceptance.fabric.kinds import BENCHMARK as VIEW
@@ -178,10 +178,12 @@ def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
 
     Those were measured beside another run, or simulated with something else than their reference.
     """
-    others = (STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED, *OF_FABRICS)
+    others = (STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED, *OF_FABRICS, *OF_LATE)
     seen = [each for case in cases for each in case.findings if not each.fails]
     for text, count in Counter(each.text for each in seen if each.kind not in others).items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
+    late = (each.text for each in seen if each.kind in OF_LATE)
+    verdict.notes += [f"late messages: {text}" for text in dict.fromkeys(late)]
     for case in (case for case in cases if case.benchmark == VIEW):
         said = case.provenance.get("fabric", "") if case.metrics else ""
         told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"

@@ -1,0 +1,111 @@
+"""Small messages between nodes in pairs: which node, or the network, makes some of them late."""
+
+import reframe as rfm
+from reframe.core.exceptions import SanityError
+
+from acceptance.core.errors import Fault
+from acceptance.machine import Layout
+from acceptance.nodes import Causes
+from acceptance.suites import detours, patterns
+
+from .build import PatternsBuild
+from .extras import extras_of
+from .no_case import needs_build
+from .partitions import cores_of, mode_of, nodes_of
+from .placed import PlacedCheck
+
+
+@rfm.simple_test
+class Detours(PlacedCheck):
+    """A process on every node, in pairs: messages of 8 bytes, and fixed work between them.
+
+    The nodes are those that the case is pinned to, else as many as the partition says in its extras
+    (`nodes`). What makes messages late is in the provenance (`late`). A node, or the network, that
+    makes most of them late is told as a finding, which fails nothing: no value is agreed on.
+    """
+
+    #: Processes on each node, each with one of the other node; 0: one for each core.
+    per_node = variable(int, value=1, loggable=True)
+    #: Seconds in which pairs exchange messages. 0: by the mode, smoke 2, nightly 10, acceptance 60.
+    exchange_time = variable(float, value=0.0, loggable=True)
+
+    if needs_build("patterns"):
+        build = fixture(PatternsBuild, scope="environment")
+
+    np = variable(int, loggable=True)
+    placement = variable(str, value="inter-node", loggable=True)
+
+    descr = "detours of nodes"
+    suite = "patterns"
+    benchmark_name = "patterns.detours"
+    executable = patterns.PROGRAM
+    valid_prog_environs = ["+patterns"]
+    tags = {"patterns", "mpi", "nodes"}
+    differs_by_mode = True
+
+    def choose(self):
+        """Take what the suite's table says of it."""
+        self.columns = detours.BENCHMARKS["detours"].columns
+
+    def nodes(self, part):
+        """Count the nodes of a partition that take part; raises Fault."""
+        return len(self.pinned_nodes(part)) or nodes_of(part)
+
+    def fits(self, part):
+        """Take each partition of several nodes of which ranks say where they stand.
+
+        Simulated processes have no detours.
+        """
+        stated = extras_of(part)
+        is_real = stated.verify_placement and stated.simulated is None
+        return is_real and cores_of(part) > 0 and nodes_of(part) > 1
+
+    def layout_on(self, part):
+        """Return how the ranks stand, now that the partition is known, and so its nodes."""
+        try:
+            nodes = self.nodes(part)
+        except Fault as err:
+            raise SanityError(f"{self.benchmark_name}: {err}") from None
+        per_node = self.per_node or cores_of(part)
+        if nodes < 2 or not 0 < per_node <= cores_of(part):
+            raise SanityError(
+                f"{self.benchmark_name}: {nodes} nodes with {per_node} processes each, of "
+                f"{cores_of(part)} cores: it takes two nodes, and a core for each process"
+            )
+        self.np = nodes * per_node
+        return Layout(self.np, per_node, self.placement)
+
+    def exchanging(self, part):
+        """Return the seconds of a round."""
+        return self.exchange_time or detours.SECONDS[mode_of(part, self.mode)]
+
+    def seconds(self, part):
+        """Return how long a case on a partition takes: of an odd number of nodes two rounds."""
+        return super().seconds(part) + self.exchanging(part) * (1 + nodes_of(part) % 2)
+
+    @run_before("run")
+    def set_options(self):
+        """Ask for these ranks and this time."""
+        seconds = self.exchanging(self.current_partition)
+        self.executable_opts = [
+            "detours", f"--ranks {self.layout.per_node}", f"--seconds {seconds:g}",
+        ]  # fmt: skip
+
+    def expected(self):
+        """Return metric -> unit."""
+        return {name: unit for name, (_, unit) in detours.metrics().items()}
+
+    def measure(self):
+        """Return metric -> (value, unit)."""
+        measured = detours.Measured(self.output(), self.stdout.evaluate(), self.np)
+        self.provenance["suite"] = f"patterns {measured.run.version}"
+        self.provenance["mpi_library"] = measured.run.mpi
+        self.provenance["mpi_standard"] = measured.run.mpi_standard
+        self.late = Causes.of(measured)
+        self.provenance["late"] = self.late.text()
+        return self.late.metrics()
+
+    def troubles(self):
+        """Store what makes most messages late; it fails nothing."""
+        self.record(self.late.findings())
+        return super().troubles()
