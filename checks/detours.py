@@ -4,7 +4,7 @@ import reframe as rfm
 from reframe.core.exceptions import SanityError
 
 from acceptance.core.errors import Fault
-from acceptance.machine import Layout
+from acceptance.machine import Layout, osnoise
 from acceptance.nodes import Causes
 from acceptance.suites import detours, patterns
 
@@ -13,6 +13,9 @@ from .extras import extras_of
 from .no_case import needs_build
 from .partitions import cores_of, mode_of, nodes_of
 from .placed import PlacedCheck
+
+#: What the kernels of the nodes say of their noise.
+KERNEL = "osnoise.txt"
 
 
 @rfm.simple_test
@@ -28,6 +31,9 @@ class Detours(PlacedCheck):
     per_node = variable(int, value=1, loggable=True)
     #: Seconds in which pairs exchange messages. 0: by the mode, smoke 2, nightly 10, acceptance 60.
     exchange_time = variable(float, value=0.0, loggable=True)
+
+    #: Where Linux's tracers are, of which one may be on.
+    tracing = variable(str, value="/sys/kernel/tracing", loggable=True)
 
     if needs_build("patterns"):
         build = fixture(PatternsBuild, scope="environment")
@@ -90,6 +96,14 @@ class Detours(PlacedCheck):
         self.executable_opts = [
             "detours", f"--ranks {self.layout.per_node}", f"--seconds {seconds:g}",
         ]  # fmt: skip
+        say = f"sh {osnoise.SCRIPT} {self.tracing}"
+        self.postrun_cmds = [
+            "status=$?",
+            f"[ -r {self.tracing}/current_tracer ] && on_each={self.launch_command()!r}",
+            f"$on_each {say} > {KERNEL}",
+            "(exit $status)",
+            *self.postrun_cmds,
+        ]
 
     def expected(self):
         """Return metric -> unit."""
@@ -103,9 +117,12 @@ class Detours(PlacedCheck):
         self.provenance["mpi_standard"] = measured.run.mpi_standard
         self.late = Causes.of(measured)
         self.provenance["late"] = self.late.text()
+        self.kernel = osnoise.seen(self.read_file(KERNEL), self.late.spans)
+        said = (f"{node}: {what}" for node, what in self.kernel.items())
+        self.provenance["kernel"] = "; ".join(said) or "nothing said what it saw"
         return self.late.metrics()
 
     def troubles(self):
         """Store what makes most messages late; it fails nothing."""
-        self.record(self.late.findings())
+        self.record(self.late.findings(self.kernel))
         return super().troubles()

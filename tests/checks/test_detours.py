@@ -1,5 +1,7 @@
 """`checks/detours.py` and `patterns detours`: real runs, on nodes in namespaces and on this one."""
 
+import os
+
 import pytest
 
 from acceptance.core import kinds
@@ -10,6 +12,8 @@ from tests import made_detours
 from tests import stored as results
 from tests.patterns_program import build, run
 
+#: As Linux's tracer of noise shows a thread that had a CPU.
+EVENT = "backup-7 [{cpu:03}] d..3. 1.5: thread_noise: backup:7 start 1.4 duration 200897 ns\n"
 SHORT = ("detours", "--seconds", "0.1", "--work", "20")
 
 
@@ -69,6 +73,7 @@ def test_two_real_nodes_are_measured(site, two_nodes, program):
     assert (case.keys["np"], case.keys["nodes"]) == ("2", "2")
     assert "late" in case.provenance["late"]
     assert case.provenance["bytes"]
+    assert "current_tracer" in case.provenance["kernel"]
 
 
 def test_a_noisy_node_is_named_and_fails_nothing(site, two_nodes):
@@ -81,7 +86,15 @@ def test_a_noisy_node_is_named_and_fails_nothing(site, two_nodes):
     (folder / "patterns").chmod(0o755)
     # This program sends nothing, so that no device can have carried it.
     join(site, two_nodes, folder, fabric={"technology": "ethernet"})
-    site.reframe("-c", "checks/detours.py", "-r", "--mode=nightly")
+    tracing = site.folder / "tracing"
+    (tracing / "osnoise").mkdir(parents=True)
+    for name, text in {"current_tracer": "osnoise\n", "trace_clock": "[local]\n"}.items():
+        (tracing / name).write_text(text)
+    for cpu in range(os.cpu_count()):
+        (tracing / f"per_cpu/cpu{cpu}").mkdir(parents=True)
+        (tracing / f"per_cpu/cpu{cpu}/trace").write_text(EVENT.format(cpu=cpu))
+    options = ("--mode=nightly", "-S", f"Detours.tracing={tracing}")
+    site.reframe("-c", "checks/detours.py", "-r", *options)
     (case,) = results.session(site.database).cases
     assert case.result == "pass"
     assert "node-noisy" in [each.kind for each in case.findings]
@@ -92,6 +105,7 @@ def test_a_noisy_node_is_named_and_fails_nothing(site, two_nodes):
     assert "osnoise" in kinds.of("node-noisy").remedy
     (note,) = (each for each in verdict["notes"] if each.startswith("late messages: "))
     assert "node2, with node1: it made 60 of 60 late messages late" in note
+    assert "its kernel: osnoise: thread backup" in note
     assert "node2 100%" in case.provenance["late"]
 
 

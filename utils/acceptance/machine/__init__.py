@@ -1,6 +1,6 @@
 """The machine: where ranks stand, what Slurm says, and its MPIs, compilers, modules and Spack."""
 
-from acceptance.machine import externals, placement, slurm
+from acceptance.machine import externals, osnoise, placement, slurm
 from acceptance.machine.missing import (
     RESUME,
     broken_promise,

@@ -25,7 +25,7 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from acceptance.core.findings import Finding
@@ -235,13 +235,26 @@ class Causes:
             **{name: max(share, detours.LEAST_SHARE) for name, share in late.items()},
         })  # fmt: skip
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield each node that makes most messages of its pairs late, or that the network does."""
+    @property
+    def spans(self) -> dict[str, tuple[float, float]]:
+        """Return of each node from when to when its ranks measured, by its own clock (ns)."""
+        begins: dict[str, float] = {}
+        for each in self.measured.ranks:
+            begins[each.node] = min(each.begin_ns, begins.get(each.node, math.inf))
+        return {node: (begin, begin + 1000 * self._run_us) for node, begin in begins.items()}
+
+    def findings(self, kernel: Mapping[str, str] | None = None) -> Iterator[Finding]:
+        """Yield each node that makes most messages of its pairs late, or that the network does.
+
+        `kernel` is what the kernel of a node says of its noise, if it does.
+        """
         for node in dict.fromkeys(name for tail in self.tails for name in tail.nodes):
             tails = [tail for tail in self.tails if node in tail.nodes]
             if text := _large(node, tails):
                 others = sorted({name for tail in tails for name in tail.nodes} - {node})
                 told = f"{node}, with {', '.join(others)}: {text}; {self._core_of(node)}"
+                if said := (kernel or {}).get(node):
+                    told += f"; its kernel: {said}"
                 yield Finding("node-noisy", told, nodes=(node,))
         if text := _large(NETWORK, self.tails):
             yield Finding("network-late", f"the network: {text}")
@@ -272,9 +285,9 @@ class Causes:
 
     @property
     def _run_us(self) -> float:
+        """Return how long ranks measured, from the begin of the first one's clock."""
         ends = [e.first_ns[3] for rows in self.measured.exchanges for e in rows]
-        begins = [e.first_ns[0] for rows in self.measured.exchanges for e in rows]
-        return max(max(ends) - min(begins), 1) / 1000
+        return max(*ends, 1) / 1000
 
     def text(self) -> str:
         """Say how many messages were late, what made them so, and how well clocks are known."""
