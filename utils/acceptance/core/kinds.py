@@ -409,6 +409,10 @@ OF_FABRICS = {
         "fabric accept --reason TEXT",
     ),
     "fabric-structure": Kind(INFO, "know of it when one of these fails"),
+    "fabric-unused": Kind(
+        INFO, "see whether routes lead over it (dump_lfts): few nodes may have sent over others"
+    ),
+    "fabric-shifted": Kind(INFO, "nothing: the cables together carried as much"),
     "fabric-congestion": Kind(
         INFO, "compare with the uplinks beside it: routes may not spread over them"
     ),
