@@ -361,7 +361,9 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
             if self.limited_like(name) == "bandwidth_peak"
         }
         within = self.tolerances().thresholds("limit", "=", "MB/s", "bandwidth_peak")
-        told = rails.left_text(self.row, peaks, self.carrying, self.layout, -within[0])
+        told = rails.left_text(
+            self.row, peaks, self.carrying, self.layout, -within[0] if within else None
+        )
         seen = [*rails.judge(judged, self.fabric, told)]
         self.record(each for each in seen if not each.fails)
         return [each for each in seen if each.fails]

@@ -85,7 +85,6 @@ def test_a_case_over_one_of_two_rails_fails_and_is_held_against_what_is_left(fab
     case, verdict, _ = fabric.measure(output, 0)
     kinds = {(each.kind, each.node, each.device) for each in case.findings if each.fails}
     assert kinds == {
-        ("rail-idle", "node1", "mlx5_1/1"),
         ("rail-down", "node2", "mlx5_1/1"),
         ("implausible", "", ""),
     }

@@ -75,6 +75,14 @@ def test_a_rail_that_is_down_or_not_there_is_named_so(node):
     assert (found.kind, found.device) == ("rail-down", "port-2")
 
 
+def test_a_rail_that_is_down_at_all_other_nodes_is_not_to_blame(node):
+    one, other = node(10**6, 0), node(10**6, 0, name="node2", ports=({}, DOWN))
+    assert [(each.kind, each.node) for each in judged(one, other)] == [("rail-down", "node2")]
+    third = node(10**6, 10**6, name="node3")
+    kinds = [(each.kind, each.node) for each in judged(one, other, third)]
+    assert kinds == [("rail-idle", "node1"), ("rail-down", "node2")]
+
+
 @pytest.mark.parametrize("size", [0, 8, rails.STRIPED - 1])
 def test_a_case_of_small_messages_or_of_no_bandwidth_may_use_one_rail(node, size):
     assert judged(node(10**6, 0), size=size) == []

@@ -147,17 +147,17 @@ def left_text(
     peaks: Mapping[str, tuple[float, str]],
     facts: Facts,
     layout: Layout,
-    within: float,
+    within: float | None,
 ) -> str:
     """Say whether a bandwidth is what the rails that a case used can carry, whose facts these are.
 
     `peaks` are metric -> value and unit of what is compared with a limit; `within` is the fraction
-    of it that may be missing.
+    of it that may be missing, None where the site states none.
     """
     bound = limit(facts).least
     links = plausibility.factor(benchmark, layout.nodes, layout.mapping, layout.processes // 2)
-    if bound is None or not links or not peaks:
-        why = "no result is compared with a limit" if bound else f"{limit(facts).note}"
+    if bound is None or within is None or not links or not peaks:
+        why = "no result is compared with a limit" if bound else limit(facts).note
         return f"whether the bandwidth is what is left cannot be told: {why}"
     units = plausibility.UNITS
     name, (value, unit) = max(peaks.items(), key=lambda each: each[1][0] * units[each[1][1]])
@@ -169,17 +169,20 @@ def left_text(
     return f"{told}: {'less than ' * (value < (1 - within) * most)}what is left"
 
 
-def judge(judged: Iterable[Rails], facts: Facts, told: str) -> Iterator[Finding]:
+def judge(judged: Sequence[Rails], facts: Facts, told: str) -> Iterator[Finding]:
     """Yield the rails that carried nothing, though stated, and those with an unequal share.
 
-    `told` says what became of the bandwidth; the first rail that carried nothing says it for all.
+    One that is down at all other nodes of the case, where it is called the same, cannot carry
+    anything. `told` says what became of the bandwidth; the first of these rails says it for all.
     """
     told = f"; {told}"
     for rails in judged:
-        used = rails.used
+        used, others = rails.used, [each.down for each in judged if each is not rails]
         if len(used) < facts.ports:
             for name in (each for each in rails.moved if each not in used):
                 state = rails.down.get(name)
+                if not state and others and all(name in down for down in others):
+                    continue
                 found = f"carried nothing of {rails.total} bytes"
                 found += f" ({state})" if state else ", though it is up"
                 expected = f"that {facts.ports} rails carry them, not {len(used)}"
