@@ -15,6 +15,7 @@ from acceptance.fabric import (
     limit,
     link_report,
     plausibility,
+    rails,
 )
 from acceptance.machine import WAITED, Layout, placement, process_counts
 from acceptance.suites import duration
@@ -71,6 +72,8 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
     copies = 1
     #: Where the buffers of sender and receiver are, H (host) or D (a GPU); empty: nobody asks.
     gpu_buffers = ""
+    #: The facts of the rails that its messages took; None: all that are stated may have been.
+    carrying = None
     #: Environment -> why it is without the program, of one that it may lack.
     lacking = {}
 
@@ -334,16 +337,36 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
             self.provenance["bytes"] = "not known: simulated"
             return []
         min_bytes = max(self.sizes_of_messages(), default=0) if self.is_bandwidth() else 0
+        asked = Path(self.stagedir, LINKS), nodes, self.fabric
         try:
-            faults, explaining, told = plausibility.evidence(
-                Path(self.stagedir, LINKS), nodes, self.fabric, min_bytes
-            )
+            faults, explaining, told = plausibility.evidence(*asked, min_bytes)
+            found = rails.read(*asked)
         except ValueError as err:
             raise SanityError(str(err)) from None
         if told:
             self.provenance["bytes"] = told
         self.record(explaining)
-        return faults
+        return [*faults, *self.look_at_rails(found, min_bytes)]
+
+    def look_at_rails(self, found, min_bytes):
+        """Tell what each rail carried; return those that carried nothing, though they had to."""
+        if not found:
+            return []
+        self.provenance["rails"] = rails.text_of(found, self.fabric)
+        judged = rails.of_bandwidth(found, self.fabric, min_bytes)
+        self.carrying = rails.left(judged, self.fabric, self.layout.nodes)
+        peaks = {
+            name: each
+            for name, each in self.measurements.items()
+            if self.limited_like(name) == "bandwidth_peak"
+        }
+        within = self.tolerances().thresholds("limit", "=", "MB/s", "bandwidth_peak")
+        told = rails.left_text(
+            self.row, peaks, self.carrying, self.layout, -within[0] if within else None
+        )
+        seen = [*rails.judge(judged, self.fabric, told)]
+        self.record(each for each in seen if not each.fails)
+        return [each for each in seen if each.fails]
 
     def is_bandwidth(self):
         """Tell whether this is a benchmark of the bandwidth between two nodes."""
@@ -363,7 +386,7 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
             if self.unaided:
                 lines += inside.implausible(self.row, self.measurements, self.unaided)
         else:
-            facts, place, buffers = self.fabric, "wire", self.gpu_buffers
+            facts, place, buffers = self.carrying or self.fabric, "wire", self.gpu_buffers
             told = plausibility.not_compared(facts, buffers, self.layout.nodes)
             lines = facts and plausibility.implausible(
                 self.row, self.measurements, facts, self.layout, buffers
@@ -404,7 +427,7 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         if not found and self.layout.nodes > 1 and self.fabric and "D" not in self.gpu_buffers:
             within = self.tolerances().thresholds("limit", "=", "MB/s", "bandwidth_peak")
             slower = within and plausibility.slower_link(
-                self.row, self.measurements, self.fabric, -within[0]
+                self.row, self.measurements, self.carrying or self.fabric, -within[0]
             )
             found = [slower] if slower else []
         return [f"cause may be: {text}" for text in found]

@@ -11,7 +11,8 @@ As in a cluster, jobs are started over one network and messages take the other:
                                           +--- ctl0, node2: fast0 ---+
 
 `Pair` has two nodes and knows how each MPI starts on them; `Nodes` has up to four, for a cluster
-with a job manager of its own (`tests/cluster/`).
+with a job manager of its own (`tests/cluster/`). With `rails=2` a node has `fast1`, too, in a third
+network: messages may take both.
 
 Each node, and the bridges, belong to a process that waits for its standard input to end. So all
 vanishes with the process that made it, however that ends.
@@ -39,6 +40,8 @@ from tests.places import PATIENCE, WHEELS
 NAMES = ("node1", "node2")
 #: The interfaces of a node: for messages, and for control. Sysfs calls both 10 Gbit/s.
 DEVICE, CONTROL = "fast0", "ctl0"
+#: That of a second network for messages, where nodes have two.
+SECOND = "fast1"
 #: No network at all: the nodes are one machine still, and share its memory.
 MEMORY = "memory"
 #: With these a rank of Intel MPI waits asleep: where ranks share cores, one that spins takes a core
@@ -72,7 +75,7 @@ exec cat
 """
 _SWITCH = """
 set -e
-for bridge in control messages; do
+for bridge in control messages more; do
     ip link add $bridge type bridge
     ip link set $bridge addrgenmode none up
 done
@@ -126,9 +129,13 @@ class Nodes:
     `folder` takes files that must live as long as the nodes.
     """
 
-    def __init__(self, folder, names=NAMES):
+    def __init__(self, folder, names=NAMES, rails=1):
         self.folder = Path(folder)
         self.names = names
+        #: The interfaces for messages -> the first address of their network.
+        self.rails = (
+            {DEVICE: _MESSAGES, SECOND: _MESSAGES + 8} if rails > 1 else {DEVICE: _MESSAGES}
+        )
         self.holders = {}
         #: The interface of this machine in the control network.
         self.link = ""
@@ -164,13 +171,15 @@ class Nodes:
                 sys=shlex.quote(str(self.folder / "sys")),
             )
             node = self._hold(name, ["--net", "--uts", "--mount"], script)
-            for bridge, device in (("control", CONTROL), ("messages", DEVICE)):
+            bridges = zip(("control", "messages", "more"), (CONTROL, *self.rails), strict=False)
+            for bridge, device in bridges:
                 port = f"{name}{device}"
                 _in(switch, f"ip link add {port} type veth peer name {device} netns {node}")
                 _in(switch, f"ip link set {port} addrgenmode none master {bridge} up")
             _raise(node, CONTROL, self.addresses[name])
             # Seen from inside the nodes only: all nodes of a machine may have the same ones.
-            _raise(node, DEVICE, _dotted(_MESSAGES + number))
+            for device, first in self.rails.items():
+                _raise(node, device, _dotted(first + number))
         link = f"acc{os.getpid()}x{next(_counter)}"
         _run(f"ip link add {link} type veth peer name here netns {switch}")
         self.link = link
@@ -206,6 +215,11 @@ class Nodes:
             subprocess.run(["ip", "link", "delete", self.link], capture_output=True)
             self.link = ""
 
+    @property
+    def subnets(self):
+        """Return the networks for messages: Open MPI takes those that are up, of names all."""
+        return ",".join(f"{_dotted(first)}/29" for first in self.rails.values())
+
     def run(self, node, *command):
         """Run a command in a node; return what it printed."""
         return _run([*self.into(node), *map(str, command)])
@@ -221,17 +235,18 @@ class Nodes:
         On average: an idle queue saves up a burst, so that messages that take turns (PingPong) may
         go at twice the rate until they are far larger than a burst.
         """
-        queue = f"dev {DEVICE} root"
-        nodes = nodes or self.names
+        queues = [
+            (name, f"dev {device} root") for name in nodes or self.names for device in self.rails
+        ]
         try:
-            for name in nodes:
+            for name, queue in queues:
                 _in(
                     self.holders[name].pid,
                     f"tc qdisc replace {queue} tbf rate {rate} burst {burst} latency 50ms",
                 )
             yield
         finally:
-            for name in nodes:
+            for name, queue in queues:
                 with contextlib.suppress(OSError):
                     _in(self.holders[name].pid, f"tc qdisc delete {queue}")
 
@@ -240,9 +255,9 @@ class Nodes:
         """Let the message interfaces of nodes say for a while that they run at a speed (Mb/s)."""
         made = self.folder / f"speed{next(_counter)}"
         made.write_text(f"{speed}\n")
-        said = f"/sys/class/net/{DEVICE}/speed"
         with contextlib.ExitStack() as stack:
-            for node in nodes:
+            for node, device in itertools.product(nodes, self.rails):
+                said = f"/sys/class/net/{device}/speed"
                 self.run(node, "mount", "--bind", made, said)
                 stack.callback(self.run, node, "umount", said)
             yield

@@ -1,6 +1,7 @@
 """`site/doctor.py` and `machine/missing.py` on made systems."""
 
 import sys
+from functools import partial
 
 import pytest
 
@@ -77,22 +78,30 @@ def test_facts_that_nobody_knows_are_broken_with_file_and_partition(row, facts, 
 
 
 @pytest.fixture
-def gpus(tmp_path, monkeypatch):
-    """Return what the doctor says of the GPUs of a made node, with two of them, and of a fabric."""
+def devices(tmp_path, monkeypatch):
+    """Return what the doctor says of a made node with two GPUs and three interfaces, by facts."""
     node = Sysfs(tmp_path / "node")
     for address in ("0000:17:00.0", "0000:65:00.0"):
         node.gpu(address, width=16, most="16.0 GT/s PCIe", wide=16)
+    for number, speed in enumerate((1000, 10000, 10000)):
+        node.interface(f"eth{number}", f"0000:0{number}:00.0", speed=speed)
     monkeypatch.setenv("SYSFS", str(node.root))
     path = tmp_path / "made.py"
 
-    def rows(scheduler="local", **facts):
+    def rows(what, scheduler="local", **facts):
         text = SYSTEM.format(fabric={"technology": "ethernet", "rate": "10", **facts})
         path.write_text(text.replace('"fast",', f'"fast", "scheduler": "{scheduler}",'))
         configuration.forget()
         rows = examine(workspace(tmp_path), [path], "made")
-        return [(row.state, row.found, row.remedy) for row in rows if row.what == "GPUs of fast"]
+        return [(row.state, row.found, row.remedy) for row in rows if row.what == what]
 
     return rows
+
+
+@pytest.fixture
+def gpus(devices):
+    """Return what the doctor says of the GPUs of that node."""
+    return partial(devices, "GPUs of fast")
 
 
 def test_stated_gpus_are_compared_with_those_of_the_node(gpus):
@@ -118,6 +127,29 @@ def test_gpus_that_nobody_states_are_told_with_what_to_write(gpus):
         'to measure from GPUs, too: "gpus": 2, "gpu_kind": "cuda", "gpu_pcie": "4.0", '
         '"gpu_pcie_lanes": 16'
     )
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"device": "eth1,eth2"}, [(OK, "2 a node")]),
+        ({"device": "eth1"}, [(MISSING, "eth1, eth2 run at the same rate; not stated: eth2")]),
+        ({}, [(MISSING, "eth1, eth2 run at the same rate; not stated: eth2")]),
+        # Another network, which may well be the fabric.
+        ({"device": "eth0", "rate": "1"}, []),
+    ],
+)
+def test_links_that_run_like_the_stated_one_are_told(devices, facts, told):
+    found = devices("rails of fast", **facts)
+    assert [(state, text) for state, text, _ in found] == told
+    for state, _, remedy in found:
+        assert ('"device": "eth1,eth2"' in remedy) is (state == MISSING)
+
+
+def test_rails_of_a_node_that_was_not_looked_at_are_not_compared(devices):
+    [(state, found, _)] = devices("rails of fast", "slurm", device="eth1,eth2")
+    assert state == OK
+    assert found.startswith("2 a node; not compared: acceptance doctor --ask-nodes")
 
 
 @pytest.fixture

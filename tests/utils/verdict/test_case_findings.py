@@ -95,6 +95,10 @@ DEVIATIONS = [
     ),
     deviation("n1", "mlx5_0/1", "", "40 Gb/sec (4X QDR)", "100 Gb/sec", "link-rate"),
     deviation("n1", "", "GPUs", "3 of cuda", "4", "gpu-missing"),
+    deviation("n1", "eth3", "", "carried nothing (down)", "that 2 rails carry it", "rail-down"),
+    deviation("n1", "eth3", "", "carried nothing", "that 2 rails carry it", "rail-idle"),
+    deviation("n1", "eth3", "share", "70 % of the bytes", "50 %", "rail-uneven"),
+    deviation("n1", "eth3", "share", "70 %", "50 % as before", "rail-moved"),
 ]  # fmt: skip
 
 

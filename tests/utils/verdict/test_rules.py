@@ -1,6 +1,6 @@
 """Rules of the verdict: counters of errors, by earlier sessions, and claims."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +10,12 @@ from acceptance.ledger import Case, Session
 from acceptance.regressions.history import CaseKey
 from acceptance.regressions.judge import Judgement
 from acceptance.verdict import Evidence, Nodes, Verdict, of_claims
-from acceptance.verdict.rules import standing_counters, state_claims, suspected
+from acceptance.verdict.rules import (
+    moved_traffic,
+    standing_counters,
+    state_claims,
+    suspected,
+)
 from tests.made import Database
 from tests.places import workspace
 from tests.stored import opened
@@ -41,9 +46,10 @@ class Past:
     """A ledger with some sessions, the newest first."""
 
     before: tuple = ()
+    check: str = "LinkCheck"
 
     def sessions_of_check(self, check, before):
-        assert (check, before) == ("LinkCheck", NOW - 60)
+        assert (check, before) == (self.check, NOW - 60)
         return iter(self.before)
 
 
@@ -102,6 +108,38 @@ def test_a_counter_that_stands_is_a_reservation_of_its_port():
     assert (found.nodes, found.found) == (("node1",), "7 (first reading)")
     assert (found.id, found.fails) == ("LINK-COUNTERS:node1:mlx5_0/1:link_downed", False)
     assert found.row.severity == "minor"
+
+
+def over_rails(shares, name="OsuMpi %benchmark=bw", total=1000):
+    """Return a case whose node moved so many bytes, these shares (%) of them on each rail."""
+    entries = [
+        f"node1 eth{number} {total * share // 100} bytes ({share} %)"
+        for number, share in enumerate(shares)
+    ]
+    stored = {"rails": f"2 of 2 used: {', '.join(entries)}"} if shares else {}
+    return replace(case(0), name=name, provenance=stored)
+
+
+@pytest.mark.parametrize(
+    ("before", "found"),
+    [
+        ((), []),
+        ([over_rails((50, 50))], ["node1 eth0 carried 70 % of 1000 bytes, 50 % before: "]),
+        ([over_rails((65, 35))], []),
+        # Another sum, another case, and one that stored nothing.
+        ([over_rails((50, 50), total=2000)], []),
+        ([over_rails((50, 50), "OsuMpi %benchmark=bibw")], []),
+        ([over_rails(())], []),
+    ],
+)
+def test_traffic_that_moved_between_rails_is_told_by_the_last_run_of_its_case(before, found):
+    sessions = [session(1, *before), session(2, over_rails((0, 100)))] if found else []
+    past = Past(sessions or [session(1, *before)], "OsuMpi")
+    seen = moved_traffic(past, session(0, over_rails((70, 30))))
+    assert [each.text[: each.text.index(": ") + 2] for each in seen] == found
+    assert not any(each.fails for each in seen)
+    for each in seen:
+        assert each.id == "RAIL-MOVED:node1:eth0:OsuMpi%benchmark=bw"
 
 
 def test_the_claims_are_those_of_an_acceptance(tmp_path):

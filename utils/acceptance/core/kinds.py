@@ -317,6 +317,23 @@ OF_LINKS = {
     "link-unreadable": Kind(
         MAJOR, "let users read these files below /sys; without them nothing is known of the link"
     ),
+    "rail-down": Kind(
+        CRITICAL,
+        "messages took the other rails: see that the cable is in and the port enabled (ibstat, ip "
+        f"link, the switch's port); {_CABLE}",
+    ),
+    "rail-idle": Kind(
+        MAJOR,
+        "name all rails to the MPI (UCX_NET_DEVICES and UCX_MAX_RNDV_RAILS, MV2_NUM_HCAS, "
+        "btl_tcp_if_include), and see whether it reaches the others over DEVICE (addresses, "
+        "subnets); or state fewer `ports` in the fabric facts",
+    ),
+    "rail-uneven": Kind(
+        MINOR,
+        "see whether the rails run at the same rate (ibstat DEVICE, ethtool DEVICE) and how the "
+        "MPI splits messages; or state a larger `uneven` in the fabric facts",
+    ),
+    "rail-moved": Kind(INFO, "nothing, as long as the bandwidth is the same"),
     "gpu-missing": Kind(
         CRITICAL,
         "see whether it is there (lspci) and what its driver says (dmesg, nvidia-smi, rocm-smi); "
@@ -392,6 +409,10 @@ OF_FABRICS = {
         "fabric accept --reason TEXT",
     ),
     "fabric-structure": Kind(INFO, "know of it when one of these fails"),
+    "fabric-unused": Kind(
+        INFO, "see whether routes lead over it (dump_lfts): few nodes may have sent over others"
+    ),
+    "fabric-shifted": Kind(INFO, "nothing: the cables together carried as much"),
     "fabric-congestion": Kind(
         INFO, "compare with the uplinks beside it: routes may not spread over them"
     ),

@@ -13,6 +13,7 @@ from acceptance.fabric import (
     node,
     outputs,
     plausibility,
+    rails,
     rates,
     routes,
     seen,

@@ -86,17 +86,21 @@ def bytes_moved(before: NodeLinks, after: NodeLinks, facts: Facts, min_bytes: in
         raise ValueError(f"{before.name} has no {name}")
     if not links:
         raise ValueError(f"{before.name} has no link of {facts.technology}")
-    total = sum(_bytes(before.name, link, later.get(name)) for name, link in links.items())
-    for name, port in (_roce(before, links) if facts.technology == "ethernet" else {}).items():
+    total = sum(link_bytes(before.name, link, later.get(name)) for name, link in links.items())
+    for name, port in roce_beside(before, links, facts).items():
         try:
-            total += _bytes(before.name, port, after.ports.get(name))
+            total += link_bytes(before.name, port, after.ports.get(name))
         except ValueError:
             if total < min_bytes:
                 raise
     return total
 
 
-def _bytes(node: str, old: Link, new: Link | None) -> int:
+def link_bytes(node: str, old: Link, new: Link | None) -> int:
+    """Return the bytes that went in and out over one link between two readings of a node.
+
+    Raises ValueError for a link that has vanished, and as `bytes_moved` for its counters.
+    """
     if new is None:
         raise ValueError(f"{node} {old.name} has vanished")
     keys, size = ("rx_bytes", "tx_bytes"), 1
@@ -115,11 +119,14 @@ def _bytes(node: str, old: Link, new: Link | None) -> int:
     return total
 
 
-def _roce(node: NodeLinks, links: dict[str, Link]) -> dict[str, Port]:
-    """Return the RoCE ports, none of the links themselves, that share adapters with interfaces.
+def roce_beside(node: NodeLinks, links: dict[str, Link], facts: Facts) -> dict[str, Port]:
+    """Return the RoCE ports that share adapters with the interfaces of a fabric of Ethernet.
 
-    What is no hardware has no address on the bus, and may stand for any.
+    None of the links themselves. What is no hardware has no address on the bus, and may stand for
+    any.
     """
+    if facts.technology != "ethernet":
+        return {}
     slots = {link.pci for link in links.values() if isinstance(link, Interface)}
     return {
         name: port

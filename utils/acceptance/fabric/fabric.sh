@@ -74,6 +74,7 @@ cache=$folder/cache
 if read_with ibnetdiscover ibnetdiscover $options --cache "$cache"; then
     read_with iblinkinfo iblinkinfo $options --line --load-cache "$cache"
     read_with ibqueryerrors ibqueryerrors $options --threshold-file "$folder/thresholds" --load-cache "$cache"
+    read_with traffic ibqueryerrors $options --counters --switch --load-cache "$cache"
     lfts=dump_fts
     for each in dump_fts dump_lfts.sh dump_lfts; do
         command -v "$each" >/dev/null 2>&1 && lfts=$each && break

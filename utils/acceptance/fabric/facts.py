@@ -14,6 +14,7 @@ from acceptance.core import records
 from acceptance.core.errors import Fault
 from acceptance.core.words import RATES, TECHNOLOGIES
 from acceptance.fabric import rates
+from acceptance.fabric.traffic import UNEVEN
 
 #: What may be a number in place of text.
 _WORDS = ("rate", "pcie", "device", "gpu_pcie")
@@ -30,8 +31,9 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
 
     `rate` is a word of InfiniBand, Gb/s of others, `lanes` are those of each port, `mtu` is in
     bytes (of RoCE that of its port), `pcie_payload` the maximum payload size in bytes, `ports`
-    those of a node that a message may use at once. `device` has the names of the fabric's links on
-    a node, with commas: `mlx5_0/1`, `mlx5_0` for all its ports, `eth2`. `cable` is the metres of
+    those of a node that a message may use at once (its rails), `uneven` by what fraction a rail may
+    carry more or less than an even share. `device` has the names of the fabric's links on a node,
+    with commas: `mlx5_0/1`, `mlx5_0` for all its ports, `eth2`. `cable` is the metres of
     all cables on the shortest way between two nodes, `hops` the switches on it (no limit follows
     from them). `view`: who looks at the whole fabric, here or a node of the partition. `gpus` are
     those of a node that checks take messages from, `nvlink` is what goes each way between any two
@@ -46,6 +48,7 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     mtu: int | None = None
     pcie_payload: int | None = None
     ports: Annotated[int, Meta(ge=1, le=64, description="1 to 64")] = 1
+    uneven: Annotated[float, Meta(gt=0, le=1, description="above 0, to 1")] = UNEVEN
     device: str | None = None
     cable: Annotated[float, Meta(ge=0, lt=1e6, description="in metres")] | None = None
     hops: Annotated[int, Meta(ge=0, le=99, description="0 to 99")] | None = None

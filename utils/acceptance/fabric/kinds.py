@@ -26,6 +26,8 @@ NOT_LOOKED = "fabric-not-looked"
 #: not up, a switch all of whose links are slower, counters that stand, or were reset.
 FASTER, RENAMED, AWAY = "fabric-faster", "fabric-renamed", "fabric-away"
 OLDER, STANDING, RESET = "fabric-older", "fabric-standing", "fabric-reset"
+#: Of cables between the same two switches: one that carries nothing, and traffic that moved.
+UNUSED, SHIFTED = "fabric-unused", "fabric-shifted"
 #: What cannot be told: nothing accepted, no earlier reading, hosts without facts; what all depends
 #: on; and how much a congested link waited.
 NOT_JUDGED, SINGLE, CONGESTION = "fabric-not-judged", "fabric-structure", "fabric-congestion"

@@ -43,6 +43,11 @@ Example (infiniband-diags); the GUID is that of the node, the port ALL a switch'
     ## Thresholds:
     ##          2 PMA query failures
     ## Suppressed:
+
+With `--counters` it prints those of data in the same form, which are kept as `traffic`::
+
+    Data Counters for 0x248a070300a00002 "leaf03"
+       GUID 0x248a070300a00002 port 2: [PortXmitData == 2952 (11.531KB)] [PortRcvData == 2952 ...
 """  # noqa: E501
 
 import gzip
@@ -239,7 +244,7 @@ _COUNTER = re.compile(r" \[(?P<name>\w+) == (?P<value>\d+)(?: \([^)]*\))?\]")
 _NODES = re.compile(r"## Summary: (\d+) nodes checked, ")
 _PORTS = re.compile(r"## +(\d+) ports checked, ")
 _FAILURES = re.compile(r"## +(\d+) PMA query failures")
-_PASSED = re.compile(r'(Errors for 0x[0-9a-f]+ ".*"|##.*|\s*)\Z')
+_PASSED = re.compile(r'((Errors|Data Counters) for 0x[0-9a-f]+ ".*"|##.*|\s*)\Z')
 
 
 #: Port -> counter -> value, of ports with one above zero; names are those of the program.
@@ -359,8 +364,11 @@ PROGRAMS = {
     "iblinkinfo": "the states of the links",
     "ibqueryerrors": "the counters",
     "dump_lfts": "the routes",
+    "traffic": "the counters of data",
 }
 _ROUTES = "dump_lfts"
+#: What is run for the counters of data, of switches.
+TRAFFIC = "traffic"
 #: What a line has about a question that got no answer.
 _LOST = ("timeout", "timed out", "Query remote")
 Parsed = TypeVar("Parsed")
@@ -373,7 +381,9 @@ class Reading:
     The device of a fault is the program; its kind is one of not-run, missing, permission, late,
     failed, empty, form, cut, no-manager, half, names and disagree.
 
-    `counters` are the errors of each port (None: not read; a port that has none is zero). `begin`
+    `counters` are the errors of each port (None: not read; a port that has none is zero). `traffic`
+    has what the ports of switches count of data; None: not read, or nobody asks, as no two switches
+    have several cables between them. `begin`
     and `end` are in seconds since 1970, None where the script did not come so far. `asked` is the
     adapter and port it looked from.
     """
@@ -381,6 +391,7 @@ class Reading:
     folder: Path
     topology: Topology | None = None
     counters: Counters | None = None
+    traffic: Counters | None = None
     faults: tuple[Finding, ...] = ()
     begin: int | None = None
     end: int | None = None
@@ -427,10 +438,14 @@ def read(folder: Path) -> Reading:
     if failures:
         text = f"{plural(failures, 'question')} of counters got no answer"
         faults.append(_fault(folder, "half", "ibqueryerrors", text))
+    carried = None
+    if topology and topology.parallel:
+        data = _output(folder, TRAFFIC, parse_query_errors, faults)
+        carried = data[0] if data else None
     if topology and _answered(folder, _ROUTES, faults) and _routes_of(folder) is None:
         faults.append(_fault(folder, "empty", _ROUTES, "it printed nothing"))
     return Reading(
-        folder, topology, counters, tuple(faults), begin, end,
+        folder, topology, counters, carried, tuple(faults), begin, end,
         _text(folder, "asked").strip(), one_line(_text(folder, "versions")),
     )  # fmt: skip
 
@@ -513,7 +528,7 @@ def _answered(folder: Path, program: str, faults: list[Finding]) -> bool:
         text = "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) "
         text += "or this user may not open it"
     # ibqueryerrors ends with another status than 0 where a counter is above its threshold.
-    elif status != "0" and program != "ibqueryerrors":
+    elif status != "0" and program not in ("ibqueryerrors", TRAFFIC):
         kind, text = "failed", f"it ended with status {status}; {last}"
     elif lost := [line for line in errors.splitlines() if any(word in line for word in _LOST)]:
         kind, text = "half", f"{plural(len(lost), 'question')} got no answer, so that parts of the "

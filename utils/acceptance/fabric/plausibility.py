@@ -22,6 +22,7 @@ from acceptance.fabric.facts import Facts
 from acceptance.fabric.limits import SLACK, Bound, exceeds, gpu_limit, latency_floor, limit
 from acceptance.fabric.link_check import deviations, serving
 from acceptance.fabric.link_report import parse
+from acceptance.fabric.node import NodeLinks
 from acceptance.fabric.rates import HDR100_LANES
 from acceptance.machine import Layout
 from acceptance.suites import Benchmark
@@ -201,6 +202,18 @@ def slower_link(
     return ""
 
 
+def readings_of(folder: Path, node: str) -> tuple[NodeLinks, NodeLinks] | None:
+    """Return what `machine/rank.sh` left of a node's links, before and after; None: not both.
+
+    Raises ParseError for a reading that is cut.
+    """
+    paths = [folder / f"{node}.{when}" for when in ("before", "after")]
+    if not all(path.is_file() for path in paths):
+        return None
+    before, after = (parse(read_whole(path, LONGEST), path.name) for path in paths)
+    return before, after
+
+
 def evidence(
     folder: Path, nodes: Iterable[str], facts: Facts | None, min_bytes: int
 ) -> tuple[list[Finding], list[Finding], str]:
@@ -218,11 +231,10 @@ def evidence(
     if facts is None or not facts.shown:
         return faults, explaining, ""
     for name in sorted(set(nodes)):
-        paths = [folder / f"{name}.{when}" for when in ("before", "after")]
-        if not all(path.is_file() for path in paths):
+        if (readings := readings_of(folder, name)) is None:
             unknown.append(f"{name} reported nothing of its links")
             continue
-        before, after = (parse(read_whole(path, LONGEST), path.name) for path in paths)
+        before, after = readings
         growth, links = error_growth(before, after), serving(before, facts)
         explaining += [*deviations(before, facts), *growth]
         # The fabric is not to blame for what another network of the node does.

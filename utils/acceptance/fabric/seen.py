@@ -26,6 +26,7 @@ _LIMIT = 600
 _HARMLESS = "names"
 #: Programs without which the fabric was looked at all the same.
 _ROUTES, _COUNTERS = "dump_lfts", "ibqueryerrors"
+_MINOR = (_ROUTES, _COUNTERS, outputs.TRAFFIC)
 
 
 def fabric_of(
@@ -120,7 +121,7 @@ def _faults(readings: Iterable[Reading]) -> list[Finding]:
 def not_looked(readings: Sequence[Reading]) -> str:
     """Return why the fabrics were not looked at; empty: they were, but for counters and routes."""
     faults = _faults(readings)
-    why = [fault.text for fault in faults if fault.device not in (_ROUTES, _COUNTERS)]
+    why = [fault.text for fault in faults if fault.device not in _MINOR]
     return "; ".join(why) if readings else "no adapter to look from"
 
 
@@ -180,15 +181,18 @@ def judge_readings(
     uncounted = any(each.counters is None for each in readings)
     before = stored.read_state(stored.state_path(workspace.var, name))
     errors = {end: it for each in readings for end, it in each.errors.items()}
+    told = [each.traffic for each in readings if each.traffic is not None]
+    traffic = {end: it for each in told for end, it in each.items()} if told else None
     try:
         deviations, state = view.judge(
             joined, None if uncounted else errors, hosts=hosts, accepted=accepted,
             before=before, now=max(each.end or 0 for each in readings) or time.time(),
+            traffic=traffic,
         )  # fmt: skip
     except ValueError as err:  # a cable was moved between two readings
         raise Fault(f"{name}: its readings contradict each other: {err}; read it again") from None
-    told = accepted.text_of_history if accepted else ""
-    return Seen(readings, joined, unfit, deviations, told, state)
+    history = accepted.text_of_history if accepted else ""
+    return Seen(readings, joined, unfit, deviations, history, state)
 
 
 def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iterator[str]:

@@ -11,7 +11,8 @@ and its port::
 
 Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
 the last reading (s since the epoch), counters above 0 by port, of each deviation since when it
-has been seen (ISO 8601), and the fabric itself, which `acceptance fabric accept` takes over.
+has been seen (ISO 8601), what each of several cables between two switches sent, and the fabric
+itself, which `acceptance fabric accept` takes over.
 `nodes/<node>.json`: the GUIDs of a node's adapters and the other ends of its cables of Ethernet, as
 the link check found them.
 """
@@ -167,6 +168,8 @@ WAITED = "PortXmitWait"
 COUNTERS = (*HIGHEST, WAITED)
 #: The counters of each port, which is a text; one that is missing is 0.
 KeptCounters = dict[str, dict[str, int]]
+#: Both ends of a cable -> what each had sent, and the growth of both.
+KeptTraffic = dict[str, tuple[int, int, int | None]]
 #: Interface of Ethernet -> name and port of the switch at the other end of its cable.
 Cables = dict[str, tuple[str, str]]
 
@@ -192,12 +195,17 @@ _PATIENCE = 60.0
 
 
 class State(Struct, forbid_unknown_fields=True):
-    """The last reading: `time` is 0, and `counters` and `fabric` None, where there was none."""
+    """The last reading: `time` is 0, and `counters` and `fabric` None, where there was none.
+
+    `traffic` has of each cable beside others what both of its ends had sent, and how much more that
+    was than at the reading before, None where that is not known; in words of 4 bytes.
+    """
 
     time: float
     counters: KeptCounters | None
     since: dict[str, str] = {}
     fabric: Kept | None = None
+    traffic: KeptTraffic = {}
 
     def hours(self, now: float) -> float:
         """Return how long ago the last reading was; a clock that was set back counts as nothing."""

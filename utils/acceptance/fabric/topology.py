@@ -195,6 +195,16 @@ class Topology:
         """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine ...: see `_levels`."""
         return _levels(self)
 
+    @cached_property
+    def parallel(self) -> tuple[tuple[Link, ...], ...]:
+        """Return the cables between each two switches that have several between them."""
+        between: dict[tuple[str, ...], list[Link]] = {}
+        for link in self.links:
+            guids = tuple(end.guid for end in link.ends)
+            if all(map(self.is_switch, guids)):
+                between.setdefault(guids, []).append(link)
+        return tuple(tuple(links) for links in between.values() if len(links) > 1)
+
     def node(self, guid: str) -> str:
         """Return the node that has an adapter; empty where nobody knows."""
         return self.node_of.get(guid, "")

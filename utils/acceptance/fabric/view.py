@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from acceptance.core.findings import Finding
 from acceptance.core.text import plural, shortened
-from acceptance.fabric import kinds
+from acceptance.fabric import kinds, parallel
 from acceptance.fabric.errors import errors
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.kinds import observation, of_link
@@ -377,11 +377,12 @@ def judge(
     accepted: AcceptedFabric | None,
     before: State,
     now: float,
+    traffic: Counters | None = None,
 ) -> tuple[list[Finding], State]:
     """Return what one reading shows, each thing once, and the state to keep for the next one.
 
-    `counters` are None where they were not read. `before` is the state of the last reading, `now`
-    the time of this one (s since the epoch).
+    `counters`, and `traffic`, those of data, are None where they were not read. `before` is the
+    state of the last reading, `now` the time of this one (s since the epoch).
     """
     found = trained(topology, hosts)
     if accepted is None:
@@ -393,6 +394,10 @@ def judge(
     if counters is not None:
         found += errors(topology, counters, before.counters, before.hours(now))
     found += single_points(topology)
+    sent = before.traffic
+    if traffic is not None:
+        sent = parallel.kept_of(topology, traffic, before.traffic)
+        found += parallel.judge(topology, sent, before.traffic)
     once = {(each.kind, each.device, each.what): each for each in reversed(found)}
     kept = [each for each in found if once[each.kind, each.device, each.what] is each]
     since = {key: before.since.get(key, stamp(now)) for key in map(key_of, kept)}
@@ -404,8 +409,8 @@ def judge(
     ]
     fabric = Kept.of(topology)
     if counters is None:  # of those of the last reading it is known when they were read
-        return told, State(before.time, before.counters, since, fabric)
-    return told, State(now, kept_of(counters), since, fabric)
+        return told, State(before.time, before.counters, since, fabric, sent)
+    return told, State(now, kept_of(counters), since, fabric, sent)
 
 
 def key_of(seen: Finding) -> str:

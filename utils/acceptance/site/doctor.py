@@ -19,7 +19,7 @@ from acceptance.core import kinds, machine
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
-from acceptance.fabric import FabricFault, facts_of, facts_or_none, link_check
+from acceptance.fabric import FabricFault, Facts, facts_of, facts_or_none, link_check
 from acceptance.machine import (
     MPIS,
     SLURM,
@@ -115,7 +115,7 @@ def examine(
         for suite in SUITES.values():
             rows += _suite(suite, chosen, site, spack)
         rows += [*_every_node(chosen), *_launchers(chosen, site)]
-        rows += _gpus(chosen, ask_nodes)
+        rows += _devices(chosen, ask_nodes)
         rows += to_paste(workspace, site, chosen, ask_nodes=ask_nodes)
     return rows
 
@@ -270,21 +270,38 @@ def _fabrics(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]
             yield row(what, f"{facts.text}{slot}", fault, remedy, MISSING)
 
 
-def _gpus(system: dict[str, Any], ask_nodes: bool) -> Iterator[Examined]:
-    """Compare the GPUs that the facts of a fabric state with those that a node has."""
+def _devices(system: dict[str, Any], ask_nodes: bool) -> Iterator[Examined]:
+    """Compare the GPUs and rails that the facts of a fabric state with those that a node has."""
     for partition in system["partitions"]:
-        what, facts = f"GPUs of {partition['name']}", facts_or_none(partition.get("extras", {}))
-        look = _look(partition, partition.get("scheduler", "local"), ask_nodes) if facts else None
-        if facts and facts.gpus:
-            node = look and look.links
-            wrong = [*link_check.gpu_deviations(node, facts)] if node else []
-            unseen = "" if node else f"; not compared: {'; '.join(look.todo if look else ())}"
-            remedy = kinds.of(wrong[0].kind).remedy if wrong else ""
-            fault = "; ".join(each.text for each in wrong)
-            yield row(what, f"{facts.gpu_text}{unseen}", fault, remedy)
-        elif look and look.links and look.links.gpus:
-            fault = f"{len(look.links.gpus)} seen, none stated: no case measures from their buffers"
-            yield row(what, "", fault, look.notes[-1], MISSING)
+        if facts := facts_or_none(partition.get("extras", {})):
+            look = _look(partition, partition.get("scheduler", "local"), ask_nodes)
+            yield from _gpus(f"GPUs of {partition['name']}", facts, look)
+            yield from _rails(f"rails of {partition['name']}", facts, look)
+
+
+def _gpus(what: str, facts: Facts, look: Fabric) -> Iterator[Examined]:
+    if facts.gpus:
+        wrong = [*link_check.gpu_deviations(look.links, facts)] if look.links else []
+        unseen = "" if look.links else f"; not compared: {'; '.join(look.todo)}"
+        remedy = kinds.of(wrong[0].kind).remedy if wrong else ""
+        fault = "; ".join(each.text for each in wrong)
+        yield row(what, f"{facts.gpu_text}{unseen}", fault, remedy)
+    elif look.links and look.links.gpus:
+        fault = f"{len(look.links.gpus)} seen, none stated: no case measures from their buffers"
+        yield row(what, "", fault, look.notes[-1], MISSING)
+
+
+def _rails(what: str, facts: Facts, look: Fabric) -> Iterator[Examined]:
+    """Tell of links that run like one of the fabric's, and which its facts do not state."""
+    mine = {*look.links.links_of(facts)} if look.links else set()
+    if not facts.devices and facts.ports == 1:  # whichever a message takes
+        mine = {*look.rails[:1]}
+    others = [name for name in look.rails if name not in mine] if mine & {*look.rails} else []
+    if facts.ports > 1 or others:
+        unseen = "" if look.links else f"; not compared: {'; '.join(look.todo)}"
+        fault = f"{', '.join(look.rails)} run at the same rate; not stated: {', '.join(others)}"
+        remedy = f'where a message may use all of them: "device": "{",".join(look.rails)}"'
+        yield row(what, f"{facts.ports} a node{unseen}", fault if others else "", remedy, MISSING)
 
 
 def _launchers(system: dict[str, Any], site: configuration.Site) -> Iterator[Examined]:

@@ -35,6 +35,7 @@ class Fabric:
 
     `notes` say where the facts come from, `todo` what a human must fill in, `link` what the link
     says of itself. `node` was looked at, and has `seen` these paths; `links` are all that it said.
+    `rails` are the names of all links like that one, where there are several.
     `fault` says why no job has looked at the node that was `asked`; `refused`: Slurm takes none.
     """
 
@@ -46,6 +47,7 @@ class Fabric:
     node: str = ""
     seen: frozenset[str] = frozenset()
     links: NodeLinks | None = None
+    rails: tuple[str, ...] = ()
     asked: str = ""
     fault: str = ""
     refused: bool = False
@@ -117,6 +119,10 @@ class _Link:
     said: str
 
     @property
+    def alike(self) -> tuple[str, float, int]:
+        return self.technology, self.mbps, self.rank
+
+    @property
     def order(self) -> tuple[float, int, list[int | str]]:
         return -self.mbps, self.rank, natural(self.of.name)
 
@@ -158,6 +164,13 @@ def _fabric(node: NodeLinks, control: str, own: bool) -> Fabric:
     if first.pci or isinstance(first.of, Port):
         _state_slot(made, node, first.pci)
     _state_device(made, first)
+    alike = [link for link in links if link.alike == first.alike]
+    if len(alike) > 1 and not virtual:
+        made.rails = tuple(link.of.name for link in alike)
+        made.todo.append(
+            f"device: {', '.join(made.rails)} run at the same rate; name all that one message may "
+            "use (rails), and name them to the MPIs, too"
+        )
     if virtual and (rate := made.facts.pop("rate", "")):
         no_fact = f"no hardware stands behind what {first.of.name} says"
         made.todo.insert(0, f'rate: "{rate}" if it is true; {no_fact}')

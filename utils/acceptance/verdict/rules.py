@@ -7,6 +7,7 @@ was left out, is in `verdict/coverage.py`.
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,6 +20,7 @@ from acceptance.core.findings import Finding
 from acceptance.core.kinds import MAJOR
 from acceptance.core.text import plural, shortened
 from acceptance.core.words import is_measured, split_metric
+from acceptance.fabric import rails
 from acceptance.fabric.link_check import STANDING
 from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.references import Library, Reference, ReferenceFault
@@ -37,6 +39,8 @@ _Key = tuple[str, str, str, str, str]
 _DAY = 86400.0
 #: Earlier readings that are looked at for when a counter last grew.
 _READINGS = 200
+#: Earlier runs in which the shares of rails are looked for.
+_RUNS = 7
 #: The class of the link check, as ReFrame names its cases.
 LINK_CHECK = "LinkCheck"
 #: The kind of a case that failed.
@@ -120,6 +124,45 @@ def _looked_at(case: Case) -> Iterable[tuple[str, str, str]]:
     """Return the nodes whose counters a case has read; older releases read none."""
     names = filter(None, case.provenance.get("counters", "").split(","))
     return [(case.system, case.partition, node) for node in names]
+
+
+def note_rails(verdict: Verdict, evidence: Evidence) -> None:
+    """Add the traffic that moved between the rails of a node since the last run of its case.
+
+    It fails nothing: the rails together carried as much.
+    """
+    past = evidence.past
+    found = [each for session in evidence.sessions for each in moved_traffic(past, session)]
+    verdict.findings += found
+    verdict.notes += [f"rails: {seen.text}" for seen in found]
+
+
+def moved_traffic(past: Ledger, session: Session) -> list[Finding]:
+    """Return what moved between rails since the last of a few sessions that had the same case.
+
+    Raises ResultsFault when that cannot be read.
+    """
+    found: list[Finding] = []
+    current = {(each.where, each.name): each for each in session.cases if _carried(each)}
+    for check in dict.fromkeys(name.split()[0] for _, name in current):
+        left = {key: case for key, case in current.items() if key[1].split()[0] == check}
+        for earlier in islice(past.sessions_of_check(check, session.start), _RUNS):
+            for before in filter(_carried, earlier.cases):
+                if case := left.pop((before.where, before.name), None):
+                    found += [
+                        replace(
+                            seen, place=(seen.node, seen.device, case.name), source=text_of(case)
+                        )
+                        for seen in rails.moved(_carried(before), _carried(case))
+                    ]
+            if not left:
+                break
+    return found
+
+
+def _carried(case: Case) -> str:
+    """Return what a case has stored of its rails; empty: its nodes have one each."""
+    return case.provenance.get("rails", "")
 
 
 def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
@@ -406,6 +449,7 @@ Rule = Callable[[Verdict, Evidence], None]
 RULES: tuple[Rule, ...] = (
     tell_gone,
     note_counters,
+    note_rails,
     compare_with_guidelines,
     state_claims,
     compare_with_baselines,

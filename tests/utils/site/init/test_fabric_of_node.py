@@ -31,6 +31,18 @@ def test_the_fastest_link_that_is_up_is_the_fabric(slurm):
     assert "the adapter can do 5 GT/s x8 (2.0), but runs at 5 GT/s x4 (2.0)" in todo
 
 
+def test_links_that_run_alike_may_be_rails_which_a_human_states(slurm):
+    sysfs = slurm.node("node9")
+    for number, rate in enumerate(("40 Gb/sec (4X QDR)", *["200 Gb/sec (4X HDR)"] * 2)):
+        sysfs.adapter(f"mlx5_{number}", address=f"0000:0{number}:00.0")
+        sysfs.port(name=f"mlx5_{number}", rate=rate)
+    fabric = fabric_of(sysfs)
+    assert fabric.facts["device"] == "mlx5_1/1"
+    assert fabric.rails == ("mlx5_1/1", "mlx5_2/1")
+    (todo,) = fabric.todo
+    assert todo.startswith("device: mlx5_1/1, mlx5_2/1 run at the same rate; ")
+
+
 def test_of_roce_the_port_is_the_device(slurm):
     sysfs = slurm.node("node9")
     sysfs.adapter()
