@@ -229,8 +229,8 @@ def not_provided(suite: Suite) -> tuple[str, str]:
     paths = (shutil.which(program) for program in suite.programs)
     if not (program := next(filter(None, paths), None)):
         return f"nothing provides {suite.title} here", f"get it with: {left_to_do(suite)}"
-    of_mpi = bool(suite.built_with or suite.compiler)
-    whose = "the environment of the MPI that it was built with" if of_mpi else "an environment"
+    with_mpi = "the environment of the MPI that it was built with"
+    whose = with_mpi if suite.of_mpi else "an environment"
     return (
         f"{program} is there, but no environment here names it",
         f'write "{suite.key}" into the `features` of {whose}, and "{suite.key}": '

@@ -62,6 +62,7 @@ SUITE = Suite(
     ("netperf", "netserver"),
     "Debian: netperf, or `spack install netperf`",
     {f"netperf.{name}": row for name, row in BENCHMARKS.items()},
+    of_mpi=False,
 )
 
 
