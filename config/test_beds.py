@@ -17,6 +17,12 @@ with (WORKSPACE.root / "reference/systems.csv").open(newline="", encoding="utf-8
 
 #: MPI of `spack-envs/systems/<system>/packages.yaml` -> how `srun` starts its processes.
 PMI = {"mvapich2": "pmi2", "openmpi": "pmix", "mpich": "pmi2"}
+#: Netperf of the distribution, which has nothing to do with an MPI.
+SOCKETS = {
+    "name": "sockets",
+    "features": ["netperf"],
+    "extras": {"suites": {"netperf": "/usr/bin"}},
+}
 VERBS, MPICH = ["spack-mvapich2", "spack-openmpi"], ["spack-mpich"]
 #: Vendor -> the MPI with which a site built suites by hand: Spack has no target for the processors.
 VENDORS = {"sgi": "sgi-mpt", "cray": "cray-mpt", "nec": "nec-mpi"}
@@ -174,24 +180,24 @@ BEDS = {
         "Barcelona nodes with InfiniBand DDR, 10 and 1 Gb/s Ethernet",
         # MVAPICH2 1.2p1 throughout, over verbs, iWARP and TCP. Over TCP MPICH stands in for it,
         # since that of today has TCP no more.
-        environments(),
+        [*environments(), SOCKETS],
         # The PCIe generation follows from the board, not from the adapter: a site writes its own.
         ib_ddr={
             **BARCELONA,
-            "environs": VERBS,
+            "environs": [*VERBS, "sockets"],
             "env_vars": MLX4,
             "fabric": CONNECTX,
             "inferred": ["nodes", "pcie_lanes"],
         },
         eth_10g={
             **BARCELONA,
-            "environs": [*MPICH, "spack-mvapich2"],
+            "environs": [*MPICH, "spack-mvapich2", "sockets"],
             "env_vars": [*over_tcp("eth2"), *IWARP],
             "inferred": ["nodes"],
         },
         eth_1g={
             **BARCELONA,
-            "environs": MPICH,
+            "environs": [*MPICH, "sockets"],
             "env_vars": over_tcp("eth0"),
             "inferred": ["nodes"],
         },

@@ -1,5 +1,6 @@
 """`local`: whatever machine this is. The default; its topology is detected at every start."""
 
+import shutil
 from pathlib import Path
 
 from reframe.utility.cpuinfo import cpuinfo
@@ -50,6 +51,11 @@ if Spack.find(WORKSPACE):
         for mpi in externals.mpi_names()
         if (features := features_on_local(mpi, WORKSPACE))
     ]
+
+# Netperf has nothing to do with an MPI: one environment runs it, in two networks of this machine.
+if (NETPERF := shutil.which("netperf")) and ENVIRONMENTS:
+    ENVIRONMENTS[0]["features"].append("netperf")
+    ENVIRONMENTS[0]["extras"].setdefault("suites", {})["netperf"] = str(Path(NETPERF).parent)
 
 SYSTEM = {
     "name": "local",

@@ -12,7 +12,17 @@ from datetime import datetime, timezone
 from acceptance.core import words
 from acceptance.core.errors import ParseError
 from acceptance.nodes import Causes
-from acceptance.suites import detours, hpcc, hpcc_output, imb, imb_output, npb, osu, patterns
+from acceptance.suites import (
+    detours,
+    hpcc,
+    hpcc_output,
+    imb,
+    imb_output,
+    netperf,
+    npb,
+    osu,
+    patterns,
+)
 
 #: Metric -> value and unit.
 Values = dict[str, tuple[float, str]]
@@ -113,6 +123,25 @@ def hpcc_reader(text: str) -> Reader:
     return read
 
 
+def netperf_reader(text: str) -> Reader:
+    """Ask for the test and the sizes of an output of netperf."""
+    values = dict(re.findall("^([A-Z_]+)=(.*)$", text, re.MULTILINE))
+    test = text.partition("MIGRATED ")[2].partition(" TEST")[0].replace(" ", "_")
+    name, sizes = test.replace("REQUEST/RESPONSE", "RR"), ("REQUEST_SIZE", "RESPONSE_SIZE")
+    sent, received = (int(values[size]) for size in sizes)
+    if sent < 0:
+        sent, received = int(values["LOCAL_SEND_SIZE"]), 0
+    run = netperf.Run(name, sent, received, 0, 0)
+    netperf.parse(text, "stdout", run)
+
+    def read(text: str) -> Values:
+        output = netperf.parse(text, "stdout", run)
+        columns = netperf.BENCHMARKS[name].columns
+        return {each.stem: (output.values[each.name], each.unit) for each in columns}
+
+    return read
+
+
 def npb_reader(text: str) -> Reader:
     """Ask for the benchmark, class and processes of an output of NPB."""
     whole = npb.parse(text)
@@ -164,6 +193,7 @@ SUITES: dict[str, Callable[..., Reader]] = {
     "imb": imb_reader,
     "osu": osu_reader,
     "hpcc": hpcc_reader,
+    "netperf": netperf_reader,
     "npb": npb_reader,
     "patterns": patterns_reader,
     "detours": detours_reader,

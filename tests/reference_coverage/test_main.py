@@ -40,10 +40,12 @@ def test_judges_names_the_cases_of_each_row_and_counts_rows_and_claims(monkeypat
     assert heads == ["rows", "koop2008", "claims", "koop2008"]
 
 
-def test_a_row_of_a_program_that_no_check_runs_says_so(capsys):
-    tool.main(["--benchmark", "netperf.TCP_STREAM", "--paper", "kandadai2009"])
-    shown = capsys.readouterr().out
-    assert "no program" in shown
+def test_each_row_of_netperf_judges_a_case(capsys):
+    tool.main(["--benchmark", "netperf", "--paper", "kandadai2009", "--format", "csv"])
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {(row["check"], row["why not"]) for row in rows} == {("checks/netperf.py", "")}
+    assert [row["modes"].startswith("smoke") for row in rows].count(True) == 4 * 3
+    assert (len(rows), {row["modes"][-18:] for row in rows}) == (63, {"nightly acceptance"})
 
 
 def test_a_reference_that_cannot_be_read_is_one_line(site, tmp_path):

@@ -3,13 +3,16 @@
 import pytest
 
 from acceptance.references import load
+from acceptance.suites import Benchmark, Column, registry
 from tests.reference_coverage.listing import ListedCase
 from tests.reference_coverage.rows import Why, cover_rows
 from tests.utils.references.made import PEAK, add, make
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    made = Benchmark("stream", (Column("throughput", "throughput", "Mbit/s"),))
+    monkeypatch.setitem(registry._BENCHMARKS, "made.stream", made)
     return make(tmp_path)
 
 
@@ -56,9 +59,9 @@ def test_a_row_has_the_cases_that_it_judges_with_their_metrics_and_modes(folder)
     ("changes", "why", "words"),
     [
         (
-            {"imb.PingPong,bandwidth_peak": "netperf.TCP_STREAM,throughput", "MB/s": "Mbit/s"},
+            {"imb.PingPong,bandwidth_peak": "made.stream,throughput", "MB/s": "Mbit/s"},
             Why.PROGRAM,
-            "no check runs netperf.TCP_STREAM",
+            "no check runs made.stream",
         ),
         ({"np=2": "sizes=large"}, Why.WORDS, "a word"),
         ({"np=2": "distance=1"}, Why.KEY, "no case has the key distance"),

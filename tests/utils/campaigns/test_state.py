@@ -47,7 +47,7 @@ def configuration(*features):
 
 
 def test_every_check_file_is_in_one_step_and_the_links_come_first():
-    plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "npb", "patterns"))
+    plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "netperf", "npb", "patterns"))
     files = [Path(path) for step in plan for path in step.files]
     assert sorted(files) == checkfiles([ROOT / "checks"], recursive=False)
     assert [step.name for step in plan[:2]] == ["links", "all_pairs"]

@@ -146,7 +146,10 @@ def no_cases_line(found: Iterable[Finding]) -> str:
 
 
 #: Check files (their stems) that give no case on a simulated partition.
-_NOT_SIMULATED = {"hpcc": "SimGrid does not get past its RandomAccess"}
+_NOT_SIMULATED = {
+    "hpcc": "SimGrid does not get past its RandomAccess",
+    "netperf": "SimGrid has no sockets of TCP and UDP",
+}
 #: MPI -> what compiles for it, if it is not what a suite names.
 _COMPILERS = {"simgrid": "smpicc"}
 
@@ -226,11 +229,12 @@ def not_provided(suite: Suite) -> tuple[str, str]:
     paths = (shutil.which(program) for program in suite.programs)
     if not (program := next(filter(None, paths), None)):
         return f"nothing provides {suite.title} here", f"get it with: {left_to_do(suite)}"
+    with_mpi = "the environment of the MPI that it was built with"
+    whose = with_mpi if suite.of_mpi else "an environment"
     return (
         f"{program} is there, but no environment here names it",
-        f'write "{suite.key}" into the `features` of the environment of the MPI that it was built '
-        f'with, and "{suite.key}": "{Path(program).parent}" into "suites" of its `extras` '
-        f"({CONFIGURED})",
+        f'write "{suite.key}" into the `features` of {whose}, and "{suite.key}": '
+        f'"{Path(program).parent}" into "suites" of its `extras` ({CONFIGURED})',
     )
 
 

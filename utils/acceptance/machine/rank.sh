@@ -13,10 +13,12 @@
 # FOLDER/NODE.before and FOLDER/NODE.after; of several launches before the first, after the last.
 # With ACCEPTANCE_GPUS=N each rank of a node has another one of its N GPUs first, for programs that
 # take the first one. All stay visible: CUDA copies from one to another only where it sees both.
+# The program has its number in ACCEPTANCE_RANK, whatever launched it.
 # SYSFS and STATUS stand for /sys and /proc/self/status in tests.
 
 sysfs=${SYSFS:-/sys}
 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-${MV2_COMM_WORLD_RANK:-${SLURM_PROCID:-}}}}}
+export ACCEPTANCE_RANK="$rank"
 first=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${MV2_COMM_WORLD_LOCAL_RANK:-${SLURM_LOCALID:-0}}}}
 node=$(hostname 2>/dev/null || uname -n 2>/dev/null || cat /proc/sys/kernel/hostname 2>/dev/null)
 

@@ -13,18 +13,12 @@ _SPECMPI = (
 )
 
 
-def _row(name: str, unit: str, *stems: str, link_factor: int | None = None) -> Benchmark:
-    columns = tuple(Column(stem, stem, unit) for stem in stems)
-    return Benchmark(name, columns, link_factor=link_factor)
+def _row(name: str, unit: str, *stems: str) -> Benchmark:
+    return Benchmark(name, tuple(Column(stem, stem, unit) for stem in stems))
 
 
-#: Name in `reference/` -> its metrics. Bandwidths with a link factor can be compared with a link's;
-#: not netperf's UDP_STREAM: the sender's count has datagrams that were lost.
+#: Name in `reference/` -> its metrics.
 PUBLISHED = {
-    "netperf.TCP_STREAM": _row("TCP_STREAM", "Mbit/s", "throughput", link_factor=1),
-    "netperf.UDP_STREAM": _row("UDP_STREAM", "Mbit/s", "throughput"),
-    "netperf.TCP_RR": _row("TCP_RR", "1/s", "transactions"),
-    "netperf.UDP_RR": _row("UDP_RR", "1/s", "transactions"),
     "himeno": _row("himeno", "Gflop/s", "performance"),
     "hardware": Benchmark(
         "hardware",

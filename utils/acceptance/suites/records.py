@@ -215,6 +215,8 @@ class Suite:
     #: What compiles its sources, which this project has, on the PATH of an environment. Empty:
     #: they are upstream's, so that an environment has the suite, or Spack builds it.
     compiler: str = ""
+    #: Its programs are those of an MPI.
+    of_mpi: bool = True
     #: What Spack builds it with, of `_NEEDS`; empty: it does not.
     built_with: tuple[str, ...] = ()
 
