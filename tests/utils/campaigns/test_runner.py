@@ -59,7 +59,9 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(night):
     last = last.replace("\n", " ")
     assert last == state["summary"]
     assert "3 cases: 3 passed, 0 failed" in last
-    assert "not provided here: all_pairs, osu+balance, detours, hpcc, netperf, npb, patterns" in last
+    assert (
+        "not provided here: all_pairs, osu+balance, detours, hpcc, netperf, npb, patterns" in last
+    )
     # All that was printed is in the log.
     assert held.log.read_text() == done.output
     # It has ended: there is nothing to go on with.
