@@ -5,13 +5,6 @@ A paper with another such program adds its row here; until then its file is refu
 
 from acceptance.suites.records import Benchmark, Column
 
-#: The codes of SPEC MPI2007, medium suite.
-_SPECMPI = (
-    *("104.milc", "107.leslie3d", "113.GemsFDTD", "115.fds4", "121.pop2", "122.tachyon"),
-    *("126.lammps", "127.wrf2", "128.GAPgeofem", "129.tera_tf", "130.socorro", "132.zeusmp2"),
-    "137.lu",
-)
-
 
 def _row(name: str, unit: str, *stems: str, link_factor: int | None = None) -> Benchmark:
     columns = tuple(Column(stem, stem, unit) for stem in stems)
@@ -25,7 +18,6 @@ PUBLISHED = {
     "netperf.UDP_STREAM": _row("UDP_STREAM", "Mbit/s", "throughput"),
     "netperf.TCP_RR": _row("TCP_RR", "1/s", "transactions"),
     "netperf.UDP_RR": _row("UDP_RR", "1/s", "transactions"),
-    "himeno": _row("himeno", "Gflop/s", "performance"),
     "hardware": Benchmark(
         "hardware",
         (
@@ -34,12 +26,4 @@ PUBLISHED = {
             Column("peak_per_node", "peak_per_node", "Gflop/s"),
         ),
     ),
-    **{
-        name: _row(name, "s", "time")
-        for name in (
-            "namd.apoa1",
-            *(f"cpmd.{name}" for name in ("c120", "si512", "si512-60")),
-            *(f"specmpi.{name}" for name in _SPECMPI),
-        )
-    },
 }
