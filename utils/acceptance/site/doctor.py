@@ -111,7 +111,7 @@ def examine(
     rows += [*_schedulers(chosen), *_simgrid(chosen)]
     wrong = [*_extras(chosen, site, workspace)]
     rows += [*wrong, *_fabrics(chosen, workspace), *_unmet(chosen, site, workspace)]
-    rows += _hardware(chosen, workspace)
+    rows += hardware(chosen, workspace)
     if not wrong:
         for suite in SUITES.values():
             rows += _suite(suite, chosen, site, spack)
@@ -248,7 +248,7 @@ def _every_node(system: dict[str, Any]) -> Iterator[Examined]:
 STATED = {"cpus_per_node": "cores", "peak_per_node": "peak"}
 
 
-def _hardware(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]:
+def hardware(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]:
     """Compare what partitions state with what papers print of the hardware of such a system.
 
     A peak may be that of one CPU, under the head of a node (saini2006, Table 1).
