@@ -201,29 +201,35 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         return read_bounded(Path(self.stagedir, name.evaluate()), READ, READ)[0]
 
 
-class PatternsBuild(SuiteBuild):
-    """Our own program for an environment, from `checks/src/patterns/`.
+class CompiledBuild(SuiteBuild):
+    """A suite whose sources the compiler of the environment's MPI compiles, in the stage.
 
-    Spack builds it where the environment has Spack's MPI; else the compiler of the environment's
-    MPI does, unless the environment names a folder that has it.
+    A subclass says where `sources()` are and what `commands()` build of them, in the folder
+    `BUILT`. Where Spack builds it, or the environment names a folder that has it, they are not run.
     """
 
-    suite = "patterns"
+    def sources(self) -> Path:
+        """Return the folder of the sources."""
+        raise NotImplementedError
 
-    def variants(self):
-        """Build anew whenever the sources change."""
-        return f"sources={patterns.checksum()}"
+    def commands(self) -> str:
+        """Return what compiles them."""
+        raise NotImplementedError
+
+    def sources_told(self) -> str:
+        """Return what tells these sources from others, once they are staged."""
+        raise NotImplementedError
 
     @run_after("setup")
     def compile_ours(self):
-        """Have make build the program in the stage, where no Spack does."""
+        """Have the sources compiled in the stage, where no Spack does."""
         environment = environment_of(self.current_environ, self.current_partition)
         self.compiles = compiles(environment, SUITES[self.suite])
         self.compiler = compiler_of(environment, SUITES[self.suite])
         if self.compiles:
-            self.sourcesdir = str(patterns.SOURCES)
+            self.sourcesdir = str(self.sources())
             self.build_system.commands = [
-                f"make MPICC={self.compiler} BUILD={BUILT} || echo {FAILED} >&2",
+                f"{self.commands()} || echo {FAILED} >&2",
                 f"echo {VERSION}; {self.compiler} --version || :",
             ]
 
@@ -242,10 +248,36 @@ class PatternsBuild(SuiteBuild):
         environment = environment_of(self.current_environ, self.current_partition)
         told = self.text_of(self.build_stdout).partition(f"\n{VERSION}\n")[2]
         self.provenance = {
-            "sources": patterns.checksum(Path(self.stagedir)),
+            "sources": self.sources_told(),
             "compiler": told.strip().partition("\n")[0],
-            **software_of(environment, self.suite, self.find(patterns.PROGRAM)),
+            **software_of(environment, self.suite, self.find(*SUITES[self.suite].programs)),
         }
+
+
+class PatternsBuild(CompiledBuild):
+    """Our own program for an environment, from `checks/src/patterns/`.
+
+    Spack builds it where the environment has Spack's MPI; else the compiler of the environment's
+    MPI does, unless the environment names a folder that has it.
+    """
+
+    suite = "patterns"
+
+    def variants(self):
+        """Build anew whenever the sources change."""
+        return f"sources={patterns.checksum()}"
+
+    def sources(self):
+        """Return the folder of the sources."""
+        return patterns.SOURCES
+
+    def commands(self):
+        """Return what compiles them."""
+        return f"make MPICC={self.compiler} BUILD={BUILT}"
+
+    def sources_told(self):
+        """Return their checksum."""
+        return patterns.checksum(Path(self.stagedir))
 
 
 class ImbBuild(SuiteBuild):

@@ -27,10 +27,12 @@ VERBS, MPICH = ["spack-mvapich2", "spack-openmpi"], ["spack-mpich"]
 #: Vendor -> the MPI with which a site built suites by hand: Spack has no target for the processors.
 VENDORS = {"sgi": "sgi-mpt", "cray": "cray-mpt", "nec": "nec-mpi"}
 OF_SPACK = spack_features(WORKSPACE)
+#: Applications that a site has installed, or built by hand, with an MPI.
+APPLICATIONS = ("himeno", "namd", "cpmd", "specmpi")
 
 
-def environments(mpis=(*PMI,), vendors=(), suites=()):
-    """Suites built by Spack with each MPI, and those that were built with a vendor's."""
+def environments(mpis=(*PMI,), vendors=(), suites=(), installed=()):
+    """Suites built by Spack with each MPI, with a vendor's, and those that are `installed`."""
     of_spack = [
         {
             "name": f"spack-{mpi}",
@@ -51,7 +53,19 @@ def environments(mpis=(*PMI,), vendors=(), suites=()):
         }
         for vendor in vendors
     ]
-    return [*of_spack, *by_hand]
+    applications = [
+        {
+            "name": f"installed-{mpi}",
+            "features": ["mpi", *APPLICATIONS],
+            "extras": {
+                "suites": {suite: f"/opt/{mpi}/{suite}" for suite in APPLICATIONS},
+                "mpi": mpi,
+            },
+            "env_vars": [["SLURM_MPI_TYPE", PMI[mpi]]],
+        }
+        for mpi in installed
+    ]
+    return [*of_spack, *by_hand, *applications]
 
 
 def bed(name, descr, environments, **partitions):
@@ -180,24 +194,24 @@ BEDS = {
         "Barcelona nodes with InfiniBand DDR, 10 and 1 Gb/s Ethernet",
         # MVAPICH2 1.2p1 throughout, over verbs, iWARP and TCP. Over TCP MPICH stands in for it,
         # since that of today has TCP no more.
-        [*environments(), SOCKETS],
+        [*environments(installed=("mvapich2", "mpich")), SOCKETS],
         # The PCIe generation follows from the board, not from the adapter: a site writes its own.
         ib_ddr={
             **BARCELONA,
-            "environs": [*VERBS, "sockets"],
+            "environs": [*VERBS, "installed-mvapich2", "sockets"],
             "env_vars": MLX4,
             "fabric": CONNECTX,
             "inferred": ["nodes", "pcie_lanes"],
         },
         eth_10g={
             **BARCELONA,
-            "environs": [*MPICH, "spack-mvapich2", "sockets"],
+            "environs": [*MPICH, "spack-mvapich2", "installed-mvapich2", "sockets"],
             "env_vars": [*over_tcp("eth2"), *IWARP],
             "inferred": ["nodes"],
         },
         eth_1g={
             **BARCELONA,
-            "environs": [*MPICH, "sockets"],
+            "environs": [*MPICH, "installed-mpich", "sockets"],
             "env_vars": over_tcp("eth0"),
             "inferred": ["nodes"],
         },

@@ -59,6 +59,8 @@ def cover_claims(
 def _reason(claim: Claim, detail: str) -> tuple[Why, str]:
     for side in claim.sides:
         benchmark, metric, _ = claim.stated(side)
+        if benchmark == "hardware":
+            return Why.HARDWARE, "a fact of the machine, which nothing measures"
         if not has_check(benchmark):
             return Why.PROGRAM, f"no check runs {benchmark}"
         if metric and check_of(benchmark, metric) is None:

@@ -9,6 +9,7 @@ from acceptance.core.extras import MODES
 from acceptance.core.words import read_metric
 from acceptance.references import PARAMETERS, Library, Reference
 from acceptance.simulation import judged_as_published
+from acceptance.site.doctor import STATED
 from acceptance.suites import check_of, has_check
 from tests.reference_coverage.listing import ListedCase
 
@@ -19,6 +20,7 @@ _FEW = 12
 class Why(Enum):
     """A reason; its value is the word for it."""
 
+    DOCTOR = "the doctor judges"
     HARDWARE = "hardware fact"
     PROGRAM = "no program"
     METRIC = "no metric"
@@ -102,6 +104,8 @@ def _of_model(row: Reference, case: ListedCase) -> bool:
 
 def _reason(row: Reference, library: Library, cases: Sequence[ListedCase]) -> tuple[Why, str]:
     """Return why a row judges none of the cases of its partition and benchmark."""
+    if row.benchmark == "hardware" and (key := STATED.get(row.metric)):
+        return Why.DOCTOR, f"acceptance doctor compares it with `{key}` of the partition"
     if row.benchmark == "hardware":
         return Why.HARDWARE, "a fact of the machine, which nothing measures"
     if not has_check(row.benchmark):

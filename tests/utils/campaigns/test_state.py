@@ -24,6 +24,7 @@ from acceptance.machine import SlurmFault, SlurmNode
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment
+from acceptance.suites import SUITES
 from acceptance.verdict import CaseResult, Run, Status, SuiteUse, Verdict
 from acceptance.verdict.conclude import judge_whole
 from tests.places import HERE
@@ -47,7 +48,7 @@ def configuration(*features):
 
 
 def test_every_check_file_is_in_one_step_and_the_links_come_first():
-    plan = steps.plan("nightly", configuration("imb", "osu", "hpcc", "netperf", "npb", "patterns"))
+    plan = steps.plan("nightly", configuration(*SUITES))
     files = [Path(path) for step in plan for path in step.files]
     assert sorted(files) == checkfiles([ROOT / "checks"], recursive=False)
     assert [step.name for step in plan[:2]] == ["links", "all_pairs"]

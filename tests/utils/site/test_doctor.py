@@ -9,7 +9,7 @@ from acceptance.core.paths import Workspace
 from acceptance.machine import Spack, externals, spack_suites
 from acceptance.machine.missing import already_there, not_provided
 from acceptance.rfm import configuration
-from acceptance.site import BROKEN, MISSING, OK, examine
+from acceptance.site import BROKEN, MISSING, OK, doctor, examine
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import HERE, ROOT, workspace
@@ -277,3 +277,20 @@ def test_extras_that_nobody_reads_are_broken(
     assert [row.what for row in broken if row.what.startswith("extras")] == [what]
     found = {row.what: row.found for row in broken}
     assert found[what].startswith(f"{path}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("extras", "states", "words"),
+    [
+        ({"cores": 8, "peak": 128.0}, [OK, OK], "peak 128 is stated, as published"),
+        ({"cores": 8, "peak": 16.0}, [OK, OK], "peak 16 is stated, as published"),
+        ({"cores": 16, "peak": 99.0}, [BROKEN, BROKEN], "cores 16 is stated, 8 1 is published"),
+        ({}, [], ""),
+    ],
+)
+def test_cores_and_peak_are_compared_with_published_facts(extras, states, words):
+    """Table 1 of saini2006 has 8 CPUs a node of the SX-8, and the peak of one, 16 Gflop/s."""
+    system = {"name": "saini2006", "partitions": [{"name": "nec-sx8", "extras": extras}]}
+    found = [*doctor.hardware(system, Workspace.of())]
+    assert [row.state for row in found] == states
+    assert words in " ".join(row.found for row in found)

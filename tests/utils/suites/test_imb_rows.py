@@ -162,7 +162,7 @@ def test_the_suite_names_the_check_of_each_metric():
     assert set(SUITES["imb"].benchmarks) == {f"imb.{name}" for name in imb.BENCHMARKS}
     assert check_of("imb.PingPong", "bandwidth_peak") == "checks/imb.py"
     assert check_of("imb.Barrier", "bandwidth") is None
-    assert check_of("himeno", "performance") is None
+    assert check_of("hardware", "clock") is None
 
 
 def test_each_component_has_its_benchmarks():

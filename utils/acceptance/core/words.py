@@ -17,7 +17,7 @@ from typing import Literal
 
 _SIZED = re.compile(r"(?P<stem>[A-Za-z].*)_(?P<size>\d+)\Z")
 #: The keys of `reference/README.md` that a name can have.
-_KEY = re.compile(r"\.(?P<key>distance|pairs|pattern)\.(?P<value>[^.]+)\Z")
+_KEY = re.compile(r"\.(?P<key>distance|pairs|pattern|step)\.(?P<value>[^.]+)\Z")
 
 
 def sized(stem: str, message_size: int) -> str:

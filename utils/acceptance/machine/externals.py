@@ -48,8 +48,17 @@ _HELPERS = {
 
 
 def compiled_features() -> list[str]:
-    """Return the suites of our own that are compiled with an MPI, where there is a compiler."""
-    return [suite.key for suite in SUITES.values() if suite.compiler and shutil.which("gcc")]
+    """Return the suites that are compiled with an MPI, where there is a compiler.
+
+    Their sources are our own, or in a folder that a variable names.
+    """
+    return [
+        suite.key
+        for suite in SUITES.values()
+        if suite.compiler
+        and shutil.which("gfortran" if "90" in suite.compiler else "gcc")
+        and (not suite.source or os.environ.get(suite.source))
+    ]
 
 
 def wheels_environments(prefix: Path, *variables: list[str]) -> list[dict[str, Any]]:

@@ -215,6 +215,8 @@ def not_simulated(suite: Suite) -> tuple[str, str]:
     """Return why a suite does not run on simulated systems, and what to do if anything helps."""
     if suite.key in _NOT_SIMULATED:
         return _NOT_SIMULATED[suite.key], ""
+    if suite.key not in _SOURCES and (suite.source or not suite.compiler):
+        return f"{suite.title} is not built for SimGrid", ""
     how = GET_SIMGRID
     if suite.key in _SOURCES:
         how = (
@@ -228,7 +230,8 @@ def not_provided(suite: Suite) -> tuple[str, str]:
     """Return what there is of a suite that no environment provides, and what to do."""
     paths = (shutil.which(program) for program in suite.programs)
     if not (program := next(filter(None, paths), None)):
-        return f"nothing provides {suite.title} here", f"get it with: {left_to_do(suite)}"
+        needs = "needs: an installation" if suite.inputs else "get it with"
+        return f"nothing provides {suite.title} here", f"{needs}: {left_to_do(suite)}"
     with_mpi = "the environment of the MPI that it was built with"
     whose = with_mpi if suite.of_mpi else "an environment"
     return (
@@ -375,6 +378,11 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
         return "", lacking
     if looked_at and programs and (other := _other_mpi(environment)):
         return "", other
+    if ours and suite.source and not os.path.isdir(os.environ.get(suite.source, "")):
+        return "", f"{suite.source} is not the folder of its source"
+    beside = (Path(folder, name) for name in suite.inputs)
+    if without := next((path for path in beside if not path.exists()), None):
+        return "", f"{suite.title} is there, but not {without}, which it requires"
     if ours:
         return f"compiled by {programs[0]} when it is needed", ""
     if not (programs or os.path.isdir(folder)):

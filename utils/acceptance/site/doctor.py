@@ -111,6 +111,7 @@ def examine(
     rows += [*_schedulers(chosen), *_simgrid(chosen)]
     wrong = [*_extras(chosen, site, workspace)]
     rows += [*wrong, *_fabrics(chosen, workspace), *_unmet(chosen, site, workspace)]
+    rows += hardware(chosen, workspace)
     if not wrong:
         for suite in SUITES.values():
             rows += _suite(suite, chosen, site, spack)
@@ -240,6 +241,37 @@ def _every_node(system: dict[str, Any]) -> Iterator[Examined]:
             found = f"all: {size.nodes}{size.told and f'; {size.told}'}"
             remedy = 'look where Slurm answers and has nodes up, or write a number for "nodes"'
             yield row(f"nodes of {partition['name']}", found, size.unknown, remedy, MISSING)
+
+
+#: Fact of `hardware` in `reference/` -> the key of a partition's extras that states it. No key
+#: states a clock.
+STATED = {"cpus_per_node": "cores", "peak_per_node": "peak"}
+
+
+def hardware(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]:
+    """Compare what partitions state with what papers print of the hardware of such a system.
+
+    A peak may be that of one CPU, under the head of a node (saini2006, Table 1).
+    """
+    parts = {part["name"]: part.get("extras", {}) for part in system["partitions"]}
+    try:
+        values = references.load(workspace.reference).values
+    except references.ReferenceFault:  # told by itself
+        return
+    for fact in values:
+        key = STATED.get(fact.metric) if fact.benchmark == "hardware" else None
+        is_here = fact.system == system["name"] and fact.partition in parts
+        stated = parts[fact.partition].get(key) if is_here and key else None
+        if stated:
+            each = stated / parts[fact.partition].get("cores", 1) if key == "peak" else stated
+            told = f"{key} {stated:g} is stated"
+            fault = f"{told}, {fact.value:g} {fact.unit} is published"
+            yield row(
+                f"hardware {system['name']}:{fact.partition}",
+                f"{told}, as published ({fact.citation})",
+                "" if fact.value in (stated, each) else f"{fault} ({fact.citation})",
+                "correct the partition, or the system is another",
+            )
 
 
 def _unmet(

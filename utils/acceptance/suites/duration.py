@@ -11,7 +11,7 @@ cases took a third to three times as long, and their sum is what it is for.
 import math
 from collections.abc import Iterable
 
-from acceptance.suites import imb, npb, osu, patterns
+from acceptance.suites import himeno, imb, npb, osu, patterns
 from acceptance.suites.records import Benchmark
 
 #: Latency (s) and bandwidth (bytes/s) of one process's messages.
@@ -35,6 +35,12 @@ _TO_DISK = 0.01
 _HPL, _OTHER_TESTS = 5e9, 3e6
 #: 10^6 operations a second of a process of NPB, those of most programs under "".
 _NPB = {"is": 100.0, "ep": 60.0, "cg": 500.0, **dict.fromkeys(npb.TRAFFIC, 10.0), "": 2000.0}
+#: Seconds of one process: kandadai2009's of 8 tasks (32 of si512-60), on processors of 2007; of the
+#: codes of SPEC MPI2007 about the mean of 64.
+_APPLICATIONS = {
+    "namd.apoa1": 11_400.0, "cpmd.c120": 19_700.0, "cpmd.si512": 13_800.0,
+    "cpmd.si512-60": 80_000.0, "specmpi": 39_000.0,
+}  # fmt: skip
 #: Patterns: methods and sizes of b_eff, its rings and random ones; loops beside the repeats; and
 #: for how long a loop of a simulated rank is computed.
 _BEFF, _RINGS, _RANDOM, _SIMULATED = 3 * 21, 6, 30, 0.02
@@ -114,3 +120,11 @@ def of_pattern(row: patterns.Pattern, processes: int, mode: str, *, simulated: b
     milliseconds = 5 if mode != "smoke" else 1 if is_beff else 2
     repeats = patterns.FEW_REPEATS if mode == "smoke" and is_beff else 3
     return loops * (repeats + 1) * milliseconds / 1000
+
+
+def of_application(benchmark: str, processes: int) -> float:
+    """Return how long an application takes: Himeno's chooses its time, others compute so much."""
+    if benchmark == himeno.PROGRAM:
+        return himeno.SECONDS
+    suite = benchmark.partition(".")[0]
+    return _APPLICATIONS.get(benchmark, _APPLICATIONS.get(suite, 0.0)) / processes

@@ -40,6 +40,10 @@ class Column:
     unit: str
 
 
+#: How long an application took.
+TIME = Column("time", "time", "s")
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """A benchmark: its metrics, and what follows from how it works.
@@ -217,6 +221,10 @@ class Suite:
     compiler: str = ""
     #: Its programs are those of an MPI.
     of_mpi: bool = True
+    #: The variable that names the folder of these sources, where this project has them not.
+    source: str = ""
+    #: What an installation has beside its programs, below the folder that an environment names.
+    inputs: tuple[str, ...] = ()
     #: What Spack builds it with, of `_NEEDS`; empty: it does not.
     built_with: tuple[str, ...] = ()
 
@@ -233,8 +241,10 @@ class Suite:
             ways.append(", then ".join([*steps, f"{start} ACCEPTANCE_BUILD={self.key}"]))
         if not self.compiler:
             programs = self.programs[0] if len(self.programs) == 1 else "its programs"
+            beside = f" and {', '.join(self.inputs)}" if self.inputs else ""
             ways.append(
-                f"name the folder of {programs} in the `extras` of an environment in {CONFIGURED}"
+                f"name the folder of {programs}{beside} in the `extras` of an environment in "
+                f"{CONFIGURED}"
             )
         return "; or ".join(ways)
 
