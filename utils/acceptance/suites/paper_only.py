@@ -5,11 +5,6 @@ A paper with another such program adds its row here; until then its file is refu
 
 from acceptance.suites.records import Benchmark, Column
 
-
-def _row(name: str, unit: str, *stems: str) -> Benchmark:
-    return Benchmark(name, tuple(Column(stem, stem, unit) for stem in stems))
-
-
 #: Name in `reference/` -> its metrics.
 PUBLISHED = {
     "hardware": Benchmark(
