@@ -14,6 +14,7 @@ static const struct pattern *const patterns[] = {
     &all_pairs,
     &b_eff,
     &distance,
+    &loaded,
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 
