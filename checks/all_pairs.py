@@ -6,7 +6,6 @@ from pathlib import Path
 import msgspec
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
 from acceptance.core import words

@@ -1,4 +1,4 @@
-"""What checks of all nodes of a partition share: which nodes these are, and how ranks stand there."""
+"""What checks of all nodes of a partition share: which nodes these are, and where ranks stand."""
 
 from reframe.core.exceptions import SanityError
 

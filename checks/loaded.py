@@ -4,12 +4,13 @@ import msgspec
 import reframe as rfm
 
 from acceptance.core.findings import Finding
-from acceptance.nodes import UnderLoad, under_load
+from acceptance.nodes import under_load
 from acceptance.nodes.loaded import asked
 from acceptance.suites import loaded, patterns
 
 from .build import PatternsBuild
 from .every_node import EveryNode
+from .extras import extras_of
 from .fabric_routes import FabricRoutes
 from .no_case import needs_build
 from .partitions import mode_of
@@ -21,12 +22,12 @@ CYCLES = {"smoke": (4, 5), "nightly": (8, 30), "acceptance": (20, 100)}
 USUAL_SHARE = 0.5
 #: A simulated window, which has no noise: ms, and what SimGrid takes for looking whether a message
 #: is there (s): by default it grows with each look, so that aggressors that look would do little.
-SIMULATED, LOOK = 1, "--cfg=smpi/test:1e-7"
+SIMULATED, LOOK = 0.3, "--cfg=smpi/test:1e-7"
 
 
 @rfm.simple_test
 class UnderLoaded(EveryNode):
-    """A part of the nodes of a partition measures, beside others that load the network or do nothing.
+    """Some nodes of a partition measure, beside others that load the network or do nothing.
 
     The victims measure the latency and the bandwidth in a ring in random order, and an allreduce of
     8 bytes. The aggressors do incast, all-to-all, broadcast-get, or nothing. `loaded` has what came
@@ -65,7 +66,9 @@ class UnderLoaded(EveryNode):
     def plan(self, part):
         """Return the cycles, and ms of each quantity in a window."""
         cycles, window = CYCLES[mode_of(part, self.mode)]
-        return self.cycles or cycles, self.window or (SIMULATED if self.simulated else window)
+        if extras_of(part).simulated:
+            cycles, window = CYCLES["smoke"][0], SIMULATED
+        return self.cycles or cycles, self.window or window
 
     def seconds(self, part):
         """Return how long a case on a partition takes."""
@@ -121,7 +124,9 @@ class UnderLoaded(EveryNode):
         if found.unknown:
             self.provenance["not known"] = "; ".join(found.unknown)
         self.record(
-            Finding("suffers-load", each.text, nodes=each.nodes, what=f"{each.load} {each.quantity}")
+            Finding(
+                "suffers-load", each.text, nodes=each.nodes, what=f"{each.load} {each.quantity}"
+            )
             for each in found.suffering
         )
         return found.metrics

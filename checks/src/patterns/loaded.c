@@ -47,6 +47,7 @@ static const struct setting options[] = {
 
 struct division {
     int nodes, victims, aggressors; /* nodes; ranks of both */
+    int loads;                      /* that there are: all, or all but the last one */
     long *victim_nodes;             /* in growing order */
     int *number;                    /* of each node among them, NOBODY of an aggressor */
     int *ranks;                     /* of the victims, in growing order, then the aggressors in random
@@ -106,6 +107,7 @@ static void say_division(const struct division *d)
     if (!world.rank)
         put_texts("nodes", d->nodes, names);
     put_counts("victims", d->victims / (int)ranks_each, d->victim_nodes);
+    put_texts("loads", d->loads, load_names);
     record_end();
     free(names);
     free(all);
@@ -250,7 +252,7 @@ static void set_ring(struct victim *v, const struct division *d, int cycle)
 
 /* --- a window --------------------------------------------------------------------------------- */
 
-enum { VICTIMS_S, LOAD_S, LOAD_BYTES, MEANS };
+enum { VICTIMS_S, LOAD_S, LOAD_BYTES, CUT, MEANS };
 
 static void say_window(const double *told, int victims, int window, int cycle, enum load load)
 {
@@ -261,6 +263,7 @@ static void say_window(const double *told, int victims, int window, int cycle, e
     put_text("load", load_names[load]);
     put_number("victims_s", told[VICTIMS_S]);
     put_number("load_s", told[LOAD_S]);
+    put_count("cut", (long)told[CUT]);
     put_number("load_MBps", told[LOAD_S] > 0 ? told[LOAD_BYTES] / told[LOAD_S] / 1e6 : 0);
     for (int quantity = 0; quantity < QUANTITIES; quantity++) {
         for (int i = 0; i < victims; i++) {
@@ -286,6 +289,7 @@ static void run_window(
         struct load_done done = load_run(load, limit);
         told[LOAD_S] = done.seconds;
         told[LOAD_BYTES] = done.bytes;
+        told[CUT] = done.cut;
     } else {
         for (int quantity = 0; quantity < QUANTITIES; quantity++) {
             struct samples *samples = &v->samples[(int)load * QUANTITIES + quantity];
@@ -376,7 +380,6 @@ static void run(void)
     bool is_victim = d.number[node_of(world.rank)] != NOBODY;
     int place = 0, window = 1;
     say_load_plan(&d);
-    say_division(&d);
     while (d.ranks[place] != world.rank)
         place++;
     struct victim v = {.count = d.victims, .samples = allocate(LOADS * QUANTITIES, sizeof *v.samples)};
@@ -386,17 +389,19 @@ static void run(void)
         v.out = allocate(room, 1);
         v.in = allocate(room, 1);
     } else {
-        load_begin(v.all, load_bytes);
+        d.loads = load_begin(v.all, load_bytes) ? LOADS : BROADCAST_GET;
     }
+    CHECKED(MPI_Bcast(&d.loads, 1, MPI_INT, d.ranks[d.victims], MPI_COMM_WORLD));
+    say_division(&d);
     for (int cycle = 1; cycle <= cycles; cycle++) {
         set_ring(&v, &d, cycle);
         if (cycle == 1)
             run_window(&v, &d, 0, cycle, ISOLATED);
-        for (int i = 0; i < LOADS; i++)
-            run_window(&v, &d, window++, cycle, (enum load)((cycle - 1 + i) % LOADS));
+        for (int i = 0; i < d.loads; i++)
+            run_window(&v, &d, window++, cycle, (enum load)((cycle - 1 + i) % d.loads));
     }
     for (int i = 0; i < d.victims / ranks_each; i++)
-        for (int k = 0; k < LOADS * QUANTITIES; k++)
+        for (int k = 0; k < d.loads * QUANTITIES; k++)
             say_times(&v, (int)d.victim_nodes[i], k);
     if (!is_victim)
         load_end();

@@ -100,8 +100,9 @@ class Case:
 
     `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`;
     `all_pairs` is what became of a matrix of nodes (`nodes.AllPairs`), `loaded` that of a
-    measurement under load (`nodes.UnderLoad`). `seconds` is how long it took, waiting included; None where that was not stored. `folder` is where its files were left,
-    `output` the name of what its job printed in there; both are empty where that was not stored.
+    measurement under load (`nodes.UnderLoad`). `seconds` is how long it took, waiting included;
+    None where that was not stored. `folder` is where its files were left, `output` the name of what
+    its job printed in there; both are empty where that was not stored.
     """
 
     name: str

@@ -204,7 +204,11 @@ def _why_not(
     least = min(row.least_nodes for row in suite.checks[check].values())
     if size.nodes < least:
         what = "pairs of nodes" if least == 2 else f"{least} nodes or more, some beside the others"
-        yield f"it measures {what}, and it has {'one' if size.nodes == 1 else size.nodes}", "", False
+        yield (
+            f"it measures {what}, and it has {'one' if size.nodes == 1 else size.nodes}",
+            "",
+            False,
+        )
     if check in suite.further and not verified:
         nobody = f"of {names} nobody tells (verify_placement)"
         yield f"it must know where ranks stood, and {nobody}", "", False

@@ -4,12 +4,12 @@ A factor is a time under load over the same time without; of a bandwidth it is t
 the bandwidths, which is the same. The times of all victims count together; a percentile lies within
 its bin in proportion.
 
-Its interval is that of `RESAMPLES` samples of the nodes with replacement (B. Efron, Ann. Statist. 7,
-1979, 1; each with all of its windows, both with and without load, since times of a node hang
+Its interval is that of `RESAMPLES` samples of the nodes with replacement (B. Efron, Ann. Statist.
+7, 1979, 1; each with all of its windows, both with and without load, since times of a node hang
 together), between the percentiles that leave out 2.5 % on each side. It knows how nodes differ, not
-what victims have in common that share a switch: there it is too narrow. From fewer than
-`FEWEST_NODES` nodes there is none: of n nodes all samples are the same with a chance of n^(1-n), so
-that of few the ends of the interval would be those of single nodes.
+what victims have in common that share a switch, nor that two of a pair have the same times: there
+it is too narrow. From fewer than `FEWEST_NODES` nodes there is none: of n nodes all of a sample are
+the same one with a chance of n^(1-n), so that of few the ends would be those of single nodes.
 
 A percentile q is known if at least `FEWEST_BEYOND` times lie beyond it: of n times n (1 - q) do,
 give or take the root of that, a third of 10.
@@ -22,8 +22,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from acceptance.core.text import natural, number_text, plural, shortened
-from acceptance.nodes.cables import Ways
 from acceptance.fabric.routes import NONE
+from acceptance.nodes.cables import Ways
 from acceptance.suites import loaded
 from acceptance.suites.loaded import ISOLATED, NOTHING, QUANTITIES, STATISTICS, Histogram, Measured
 
@@ -65,9 +65,9 @@ class Effect(Struct, frozen=True, forbid_unknown_fields=True):
         return _NAMES[self.load]
 
     @property
-    def metric(self) -> str:
-        """Return the name of the metric of the loaded value."""
-        return loaded.metric(self.quantity, self.statistic, self.load)
+    def unit(self) -> str:
+        """Return the unit of both values."""
+        return loaded.UNITS[self.quantity]
 
     @property
     def text(self) -> str:
@@ -92,8 +92,9 @@ class Place(Struct, frozen=True, forbid_unknown_fields=True):
     factors: tuple[float | None, ...]
 
     def of(self, load: str, quantity: str) -> float | None:
-        """Return a factor."""
-        return self.factors[COMPARED.index(load) * len(QUANTITIES) + [*QUANTITIES].index(quantity)]
+        """Return a factor; None where it is not known."""
+        place = COMPARED.index(load) * len(QUANTITIES) + [*QUANTITIES].index(quantity)
+        return self.factors[place] if place < len(self.factors) else None
 
 
 class Suffering(Struct, frozen=True, forbid_unknown_fields=True):
@@ -140,25 +141,36 @@ class UnderLoad(Struct, frozen=True, forbid_unknown_fields=True):
         """Return metric -> (value, unit) of all that is known."""
         found: dict[str, tuple[float, str]] = {}
         for each in self.effects:
-            is_first, unit = each.load == NOTHING, loaded.UNITS[each.quantity]
+            of, is_first = (each.quantity, each.statistic), each.load == NOTHING
             if is_first and each.isolated is not None:
-                found[loaded.metric(each.quantity, each.statistic, ISOLATED)] = each.isolated, unit
+                found[loaded.metric(*of, ISOLATED)] = each.isolated, each.unit
             if not is_first and each.loaded is not None:
-                found[each.metric] = each.loaded, unit
+                found[loaded.metric(*of, each.load)] = each.loaded, each.unit
             if each.factor is not None:
-                name = loaded.metric(each.quantity, each.statistic, each.load, factor=True)
-                found[name] = each.factor, "1"
+                found[loaded.metric(*of, each.load, factor=True)] = each.factor, "1"
         rates = {f"load.pattern.{load}": (rate, "MB/s") for load, rate in self.rates.items()}
         return found | rates
+
+    @property
+    def columns(self) -> list[tuple[str, str]]:
+        """Return load and quantity of each factor of a place."""
+        return [(_NAMES[load], each) for load in (NOTHING, *self.rates) for each in QUANTITIES]
+
+    @property
+    def alike(self) -> str:
+        """Say that no victim suffers more than the others, or that nobody can tell."""
+        least = FEWEST_CYCLES
+        if self.cycles < least or len(self.victims) < least:
+            return f"who suffers cannot be told of fewer than {least} cycles, or {least} victims"
+        return f"no victim suffers over {SUFFERS} times as much as the median one in each cycle"
 
     @property
     def text(self) -> str:
         """Say who measured beside whom."""
         rates = ", ".join(f"{_NAMES[of]} {number_text(r)} MB/s" for of, r in self.rates.items())
-        return (
-            f"{plural(len(self.victims), 'victim')} beside {plural(len(self.aggressors), 'aggressor')} "
-            f"({rates}), {plural(self.cycles, 'cycle')}"
-        )
+        others = plural(len(self.aggressors), "aggressor")
+        cycles = plural(self.cycles, "cycle")
+        return f"{plural(len(self.victims), 'victim')} beside {others} ({rates}), {cycles}"
 
 
 def asked() -> dict[str, str]:
@@ -209,10 +221,9 @@ def _effects(measured: Measured) -> Iterator[Effect]:
     rows = weights if count >= FEWEST_NODES else weights[:1]
     for quantity in QUANTITIES:
         of = {
-            load: statistics(measured.histograms[load, quantity], rows)
-            for load in (ISOLATED, *COMPARED)
+            load: statistics(measured.histograms[load, quantity], rows) for load in measured.loads
         }
-        for load in COMPARED:
+        for load in measured.loads[1:]:
             for statistic in STATISTICS:
                 one, other = of[ISOLATED][statistic], of[load][statistic]
                 ratio = other / one
@@ -238,18 +249,17 @@ def _known(value: float) -> float | None:
 def _unknown(measured: Measured, effects: Sequence[Effect]) -> Iterator[str]:
     """Say which percentiles are not known, and why there is no interval."""
     for statistic, share in STATISTICS.items():
+        needed = 0 if share is None else round(FEWEST_BEYOND / (1 - share))
         lacking = [
-            f"{quantity} ({number})"
+            f"{quantity} {_NAMES.get(load, load)} ({number})"
             for (load, quantity), times in measured.histograms.items()
-            if share is not None and (number := int(times.counts.sum())) * (1 - share) < FEWEST_BEYOND - 1e-6
-            for quantity in [f"{quantity} {_NAMES.get(load, load)}"]
+            if (number := int(times.counts.sum())) < needed
         ]
-        if lacking and share is not None:
-            needed = round(FEWEST_BEYOND / (1 - share))
-            yield (
-                f"{statistic} requires {needed} messages, there were fewer: "
-                f"{shortened(lacking, _SHOWN)}"
-            )
+        if lacking:
+            fewer = shortened(lacking, _SHOWN)
+            yield f"{statistic} requires {needed} messages, there were fewer: {fewer}"
+    for load in COMPARED[len(measured.loads) - 1 :]:
+        yield f"{_NAMES[load]}: this MPI makes no memory known to others (MPI_Win_create fails)"
     count = len(measured.victims)
     if count < FEWEST_NODES:
         yield f"intervals of factors require {FEWEST_NODES} victims, there are {count}"
@@ -268,7 +278,7 @@ class _Map:
         self.names = [measured.nodes[node] for node in measured.victims]
         self.ratios = {
             (load, quantity): measured.means(quantity, load) / measured.means(quantity, ISOLATED)
-            for load in COMPARED
+            for load in measured.loads[1:]
             for quantity in QUANTITIES
         }
         self.leaf = {name: self._leaf_of(name) for name in measured.nodes} if ways else {}
@@ -282,7 +292,9 @@ class _Map:
     def place(self, name: str, chosen: NDArray[np.bool_], aggressors: int = 0) -> Place:
         """Return the factors of victims in cycles, (cycles, V)."""
         victims = [self.names[victim] for victim in np.flatnonzero(chosen.any(axis=0))]
-        factors = (float(np.median(each[chosen])) if victims else None for each in self.ratios.values())
+        factors = (
+            float(np.median(each[chosen])) if victims else None for each in self.ratios.values()
+        )
         return Place(name, (*victims,), aggressors, (*factors,))
 
     def _all(self, victims: Sequence[bool]) -> NDArray[np.bool_]:
@@ -291,7 +303,10 @@ class _Map:
     @property
     def nodes(self) -> tuple[Place, ...]:
         """Return each victim."""
-        rows = [self.place(name, self._all([each == name for each in self.names])) for name in self.names]
+        rows = [
+            self.place(name, self._all([each == name for each in self.names]))
+            for name in self.names
+        ]
         return tuple(sorted(rows, key=lambda row: natural(row.name)))
 
     @property
@@ -299,30 +314,39 @@ class _Map:
         """Return each leaf, with those that have no victim."""
         others = [self.leaf.get(self.measured.nodes[node], "") for node in self.measured.aggressors]
         return tuple(
-            self.place(leaf, self._all([self.leaf[name] == leaf for name in self.names]), others.count(leaf))
+            self.place(
+                leaf,
+                self._all([self.leaf[name] == leaf for name in self.names]),
+                others.count(leaf),
+            )
             for leaf in sorted(filter(None, {*self.leaf.values()}), key=natural)
         )
 
     @property
     def uplinks(self) -> tuple[Place, ...]:
-        """Return the links between switches that messages of victims cross; the worst come first."""
-        if self.ways is None:
-            return ()
+        """Return links between switches that messages of victims cross; the worst come first."""
         crossing: dict[int, NDArray[np.bool_]] = {}
-        for cycle, ring in enumerate(self.measured.rings):
-            for one, other in self.measured.pairs(ring):
-                steps = self.ways.steps[[one, other], [other, one]]
-                for link in np.unique(steps[steps != NONE] // 2).tolist():
-                    if self._is_between(link):
-                        chosen = crossing.setdefault(link, np.zeros((len(self.measured.rings), len(self.names)), bool))
-                        for node in (one, other):
-                            chosen[cycle, self.measured.victims.index(node)] = True
-        rows = [self.place(self.ways.text(link), chosen) for link, chosen in crossing.items()]
+        nothing = self._all([False] * len(self.names))
+        for cycle, ring in enumerate(self.measured.rings if self.ways else ()):
+            for pair in self.measured.pairs(ring):
+                for link in self._between(*pair):
+                    chosen = crossing.setdefault(link, nothing.copy())
+                    chosen[cycle, [self.measured.victims.index(node) for node in pair]] = True
+        rows = [self.place(self._text(link), chosen) for link, chosen in crossing.items()]
         return tuple(sorted(rows, key=lambda row: -max(filter(None, row.factors)))[:_UPLINKS])
 
-    def _is_between(self, link: int) -> bool:
-        assert self.ways is not None
-        return all(map(self.ways.topology.is_switch, (end.guid for end in self.ways.routes.links[link].ends)))
+    def _text(self, link: int) -> str:
+        return self.ways.text(link) if self.ways else ""
+
+    def _between(self, one: int, other: int) -> Iterator[int]:
+        """Yield the links between switches on the routes of two nodes to each other."""
+        if self.ways is None:
+            return
+        steps = self.ways.steps[[one, other], [other, one]]
+        for link in np.unique(steps[steps != NONE] // 2).tolist():
+            ends = self.ways.routes.links[link].ends
+            if all(self.ways.topology.is_switch(end.guid) for end in ends):
+                yield link
 
     @property
     def suffering(self) -> Iterator[Suffering]:
@@ -348,7 +372,7 @@ def under_load(measured: Measured, ways: Ways | None = None, unrouted: str = "")
         tuple(where.names),
         tuple(measured.nodes[node] for node in measured.aggressors),
         len(measured.rings),
-        {load: measured.load_rate(load) for load in loaded.LOADS},
+        {load: measured.load_rate(load) for load in measured.loads[2:]},
         effects, where.nodes, where.leaves, where.uplinks, tuple(where.suffering),
         tuple(_unknown(measured, effects)),
         "; ".join(filter(None, (unrouted, ways.unlooked if ways else ""))),

@@ -2,20 +2,22 @@
 
 After the records that each pattern has, and before the end, in this order::
 
-    {"type":"division","nodes":["node1","node2",...],"victims":[1,2,...]}
+    {"type":"division","nodes":["node1","node2",...],"victims":[1,2,...],
+     "loads":["isolated","nothing",...]}
     {"type":"ring","cycle":1,"ranks":[3,1,...]}
     {"type":"window","number":1,"cycle":1,"load":"isolated","victims_s":0.09,"load_s":0,
-     "load_MBps":0,"latency_us":[1.6741,1.6762],"exchange_us":[...],"allreduce_us":[...]}
+     "cut":0,"load_MBps":0,"latency_us":[1.6741,1.6762],"exchange_us":[...],"allreduce_us":[...]}
     ... a window of each load, then the ring and the windows of the next cycle ...
     {"type":"times","load":"isolated","quantity":"latency","node":1,"count":4096,"sum_us":6858.1,
      "bins":[170,171],"counts":[4000,96]}
     ... of each victim, load and quantity ...
 
 `victims` are places in `nodes`; a window has the mean of each, in their order. A ring has the ranks
-of the victims: neighbours exchange with each other (`pairs`). `load_s` is how long the aggressors moved `load_MBps` together. Bins
-are of the length of a time: 0 to 127 ns one each, then 64 for each power of two, the first one from
-128 ns on. The time of `latency` is that of 8 bytes to a neighbour and from it at once, of `exchange`
-the same of larger messages, of `allreduce` that of 8 bytes of all victims.
+of the victims: neighbours exchange with each other (`pairs`). `load_s` is how long the aggressors
+moved `load_MBps` together; `cut` is 1 if they ended before the victims did. Bins are of the length
+of a time: 0 to 127 ns one each, then 64 for each power of two, the first one from 128 ns on. The
+time of `latency` is that of 8 bytes to a neighbour and from it at once, of `exchange` the same of
+larger messages, of `allreduce` that of 8 bytes of all victims.
 
 Numpy is imported where there are times, not by each start of ReFrame.
 """
@@ -96,10 +98,11 @@ class Options(Record, tag="options", frozen=True):
 
 
 class Division(Record, tag="division", frozen=True):
-    """The nodes, and which of them are victims."""
+    """The nodes, the victims among them, and the loads: where the MPI has no last one, without."""
 
     nodes: tuple[Text, ...]
     victims: tuple[Count, ...]
+    loads: tuple[Text, ...]
 
 
 class Ring(Record, tag="ring", frozen=True):
@@ -117,6 +120,7 @@ class Window(Record, tag="window", frozen=True):
     load: Text
     victims_s: Positive
     load_s: NotNegative
+    cut: Count
     load_MBps: NotNegative
     latency_us: tuple[Positive, ...]
     exchange_us: tuple[Positive, ...]
@@ -171,11 +175,10 @@ class Histogram:
 
 
 class Measured(LineReader):
-    """A whole run. Raises ParseError, with the line, for anything but a complete and consistent one.
+    """A whole run. Raises ParseError, with the line, for any other output.
 
-    `ranks` are those that were asked for, 0: any. `nodes` have their names, of which each is one
-    node (`host#1` is another one of this name), `victims` and `aggressors` are places there, `rings`
-    (cycles, V) those of the victims in each cycle. `histograms`: load, quantity -> the times.
+    `ranks` are those that were asked for, 0: any. `victims` and `aggressors` are places in `nodes`.
+    `rings` has the ranks of the victims in each cycle, `histograms` load, quantity -> the times.
     """
 
     suite = "patterns"
@@ -201,7 +204,7 @@ class Measured(LineReader):
             (load, quantity): Histogram(
                 [self._times[load, quantity, node] for node in self.victims]
             )
-            for load in WINDOWS
+            for load in self.loads
             for quantity in QUANTITIES
         }
 
@@ -209,11 +212,12 @@ class Measured(LineReader):
         """Take the record of a line, if it may stand there."""
         order = (Run, Options, Plan, Division, End)
         cycles = self.options.cycles if len(self.heads) > 1 else 0
-        whole = len(self.windows) == cycles * len(WINDOWS)
-        all_times = whole and len(self._times) == len(WINDOWS) * len(QUANTITIES) * len(self.victims)
+        loads, times = len(self.loads), len(QUANTITIES) * len(self.victims)
+        whole = len(self.windows) == cycles * loads
+        all_times = whole and len(self._times) == loads * times
         expected: type[Record] = order[len(self.heads)]
         if expected is End and not all_times:
-            per_cycle = len(self.windows) == len(self.rings) * len(WINDOWS)
+            per_cycle = len(self.windows) == len(self.rings) * loads
             expected = Times if whole else Ring if per_cycle else Window
         if type(record) is not expected:
             found = type(record).__name__.lower()
@@ -249,6 +253,11 @@ class Measured(LineReader):
         return self.heads[3].victims if len(self.heads) > 3 else ()  # type: ignore[attr-defined]
 
     @property
+    def loads(self) -> tuple[str, ...]:
+        """Return what the aggressors did, in the order of `WINDOWS`."""
+        return self.heads[3].loads if len(self.heads) > 3 else ()  # type: ignore[attr-defined]
+
+    @property
     def aggressors(self) -> tuple[int, ...]:
         """Return the other nodes."""
         return tuple(node for node in range(len(self.nodes)) if node not in {*self.victims})
@@ -273,11 +282,15 @@ class Measured(LineReader):
     def _check_division(self, row: Division) -> None:
         count, victims = len(row.nodes), len(row.victims)
         if count * self.options.ranks != self.run.ranks:
-            raise self.error(f"{count} nodes of {self.options.ranks} are not {self.run.ranks} ranks")
+            raise self.error(
+                f"{count} nodes of {self.options.ranks} are not {self.run.ranks} ranks"
+            )
         if not 2 <= victims <= count - 2 or [*row.victims] != sorted({*row.victims}):
             raise self.error("no two victims or more, and two aggressors or more, in their order")
         if row.victims[-1] >= count:
             raise self.error(f"{row.victims[-1]} is none of {count} nodes")
+        if row.loads not in (WINDOWS, WINDOWS[:-1]):
+            raise self.error(f"loads {', '.join(row.loads)} instead of {', '.join(WINDOWS)}")
 
     def _read_ring(self, row: Ring) -> None:
         each = self.options.ranks
@@ -287,8 +300,8 @@ class Measured(LineReader):
         self.rings.append(row.ranks)
 
     def _read_window(self, row: Window) -> None:
-        number, count = len(self.windows), len(WINDOWS)
-        expected = number + 1, len(self.rings), WINDOWS[(number // count + number) % count]
+        number, count = len(self.windows), len(self.loads)
+        expected = number + 1, len(self.rings), self.loads[(number // count + number) % count]
         if (row.number, row.cycle, row.load) != expected:
             raise self.error(f"no window {expected[0]} of cycle {expected[1]}: {expected[2]}")
         for name in QUANTITIES.values():
@@ -299,17 +312,17 @@ class Measured(LineReader):
         is_load = row.load in LOADS
         if is_load != (row.load_s > 0) or is_load != (row.load_MBps > 0):
             raise self.error("a load that moved nothing, or without a load something was moved")
-        if is_load and row.load_s < row.victims_s * (1 - _ROUNDED):
+        if row.cut:
             raise self.error(
-                f"the load lasted {row.load_s:g} s and the victims measured for {row.victims_s:g} s: "
-                "a longer --limit, or a shorter --time, is required"
+                f"the load ended after {row.load_s:g} s, and the victims measured for "
+                f"{row.victims_s:g} s: a longer --limit, or a shorter --time, is required"
             )
         self.windows.append(row)
 
     def _read_times(self, row: Times) -> None:
         import numpy as np
 
-        if row.key in self._times or row.load not in WINDOWS or row.node not in self.victims:
+        if row.key in self._times or row.load not in self.loads or row.node not in self.victims:
             raise self.error("times that were there before, or of no victim, or of no load")
         if len(row.bins) != len(row.counts) or [*row.bins] != sorted({*row.bins}):
             raise self.error("not a count for each bin, or bins that do not grow")
@@ -343,5 +356,3 @@ class Measured(LineReader):
         """Return what the aggressors moved together under a load, in MB/s."""
         rows = [row for row in self.windows if row.load == load]
         return sum(row.load_MBps * row.load_s for row in rows) / sum(row.load_s for row in rows)
-
-
