@@ -3,9 +3,8 @@
 import msgspec
 import reframe as rfm
 
-from acceptance.core.findings import Finding
+from acceptance.core.findings import SUFFERS, Finding
 from acceptance.nodes import under_load
-from acceptance.nodes.loaded import asked
 from acceptance.suites import loaded, patterns
 
 from .build import PatternsBuild
@@ -97,7 +96,8 @@ class UnderLoaded(EveryNode):
         if self.is_dry_run() or self.job.exitcode:
             return
         try:
-            read = loaded.Measured(self.output(), self.stdout.evaluate(), self.np)
+            source = self.stdout.evaluate()
+            read = loaded.Measured(self.output(), source, self.np, loaded.LARGE)
         except ValueError as err:
             self.fault = err
             return
@@ -110,7 +110,9 @@ class UnderLoaded(EveryNode):
     def expected(self):
         """Return metric -> unit: of a run those that it had messages enough for."""
         found = getattr(self, "measured_under_load", None)
-        return {name: unit for name, (_, unit) in found.metrics.items()} if found else asked()
+        return (
+            {name: unit for name, (_, unit) in found.metrics.items()} if found else loaded.asked()
+        )
 
     def measure(self):
         """Return metric -> (value, unit)."""
@@ -124,9 +126,7 @@ class UnderLoaded(EveryNode):
         if found.unknown:
             self.provenance["not known"] = "; ".join(found.unknown)
         self.record(
-            Finding(
-                "suffers-load", each.text, nodes=each.nodes, what=f"{each.load} {each.quantity}"
-            )
+            Finding(SUFFERS, each.text, nodes=each.nodes, what=f"{each.load} {each.quantity}")
             for each in found.suffering
         )
         return found.metrics

@@ -209,17 +209,23 @@ static void measure_half(struct victim *v, enum quantity quantity, struct sample
     }
 }
 
-static void measure_quantity(
-    struct victim *v, enum quantity quantity, int window, struct samples *samples)
+/* Both halves; `told` has room for count and sum of each, of which this victim's come `apart`. */
+static void measure_quantity(struct victim *v, enum quantity quantity, int window,
+    struct samples *samples, double *told, size_t apart)
 {
     v->bytes = quantity == LATENCY ? SMALL : (int)bytes;
     for (int half = 0; half < HALVES; half++) {
         size_t size = (size_t)v->bytes;
         int partner = v->partner = v->partners[half];
+        double *of = told + (size_t)half * apart;
         if (partner != NOBODY)
             message_fill(v->out, size, message(world.rank, partner, window));
         memset(v->in, 0, size);
-        measure_half(v, quantity, samples);
+        of[0] = -(double)samples->count;
+        of[1] = -samples->sum;
+        measure_half(v, quantity, window ? samples : NULL);
+        of[0] += (double)samples->count;
+        of[1] += samples->sum;
         if (partner != NOBODY && quantity != ALLREDUCE)
             message_require(v->in, size, message(partner, world.rank, window));
     }
@@ -256,7 +262,7 @@ enum { VICTIMS_S, LOAD_S, LOAD_BYTES, CUT, MEANS };
 
 static void say_window(const double *told, int victims, int window, int cycle, enum load load)
 {
-    double *means = allocate((size_t)victims, sizeof *means);
+    double *means = allocate((size_t)victims * HALVES, sizeof *means);
     record_begin(stdout, "window");
     put_count("number", window);
     put_count("cycle", cycle);
@@ -266,11 +272,11 @@ static void say_window(const double *told, int victims, int window, int cycle, e
     put_count("cut", (long)told[CUT]);
     put_number("load_MBps", told[LOAD_S] > 0 ? told[LOAD_BYTES] / told[LOAD_S] / 1e6 : 0);
     for (int quantity = 0; quantity < QUANTITIES; quantity++) {
-        for (int i = 0; i < victims; i++) {
+        for (int i = 0; i < HALVES * victims; i++) {
             const double *of = told + MEANS + 2 * (i * QUANTITIES + quantity);
-            means[i] = of[1] / of[0] * 1e6;
+            means[i] = of[0] > 0 ? of[1] / of[0] * 1e6 : 0;
         }
-        put_values(mean_names[quantity], victims, means);
+        put_values(mean_names[quantity], HALVES * victims, means);
     }
     record_end();
     free(means);
@@ -281,7 +287,7 @@ static void run_window(
     struct victim *v, const struct division *d, int window, int cycle, enum load load)
 {
     int victims = d->victims / (int)ranks_each, mine = d->number[node_of(world.rank)];
-    size_t count = MEANS + 2 * (size_t)victims * QUANTITIES;
+    size_t half = 2 * (size_t)victims * QUANTITIES, count = MEANS + HALVES * half;
     double *told = allocate(count, sizeof *told);
     CHECKED(MPI_Barrier(MPI_COMM_WORLD));
     double begin = MPI_Wtime();
@@ -294,11 +300,7 @@ static void run_window(
         for (int quantity = 0; quantity < QUANTITIES; quantity++) {
             struct samples *samples = &v->samples[(int)load * QUANTITIES + quantity];
             double *of = told + MEANS + 2 * (mine * QUANTITIES + quantity);
-            of[0] = -(double)samples->count;
-            of[1] = -samples->sum;
-            measure_quantity(v, quantity, window, window ? samples : NULL);
-            of[0] += (double)samples->count;
-            of[1] += samples->sum;
+            measure_quantity(v, quantity, window, samples, of, half);
         }
         if (world.rank == d->ranks[0]) {
             told[VICTIMS_S] = MPI_Wtime() - begin;

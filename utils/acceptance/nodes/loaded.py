@@ -16,6 +16,7 @@ give or take the root of that, a third of 10.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 from msgspec import Struct
@@ -173,20 +174,6 @@ class UnderLoad(Struct, frozen=True, forbid_unknown_fields=True):
         return f"{plural(len(self.victims), 'victim')} beside {others} ({rates}), {cycles}"
 
 
-def asked() -> dict[str, str]:
-    """Return metric -> unit of all that a run may know."""
-    found = {}
-    for load in (ISOLATED, *COMPARED):
-        for quantity in QUANTITIES:
-            for statistic in STATISTICS:
-                if load != NOTHING:
-                    name = loaded.metric(quantity, statistic, load)
-                    found[name] = loaded.UNITS[quantity]
-                if load != ISOLATED:
-                    found[loaded.metric(quantity, statistic, load, factor=True)] = "1"
-    return found | {f"load.pattern.{load}": "MB/s" for load in loaded.LOADS}
-
-
 # --- factors --------------------------------------------------------------------------------------
 
 
@@ -271,16 +258,21 @@ def _unknown(measured: Measured, effects: Sequence[Effect]) -> Iterator[str]:
 
 
 class _Map:
-    """The factors of the means, (cycles, V) for each load and quantity, and where victims stand."""
+    """The factors of the means, and where victims stand.
+
+    `halves`: (cycles, halves, V) for each load and quantity, NaN where a victim had no partner;
+    `ratios` (cycles, V) are the means of both.
+    """
 
     def __init__(self, measured: Measured, ways: Ways | None) -> None:
         self.measured, self.ways = measured, ways
         self.names = [measured.nodes[node] for node in measured.victims]
-        self.ratios = {
+        self.halves = {
             (load, quantity): measured.means(quantity, load) / measured.means(quantity, ISOLATED)
             for load in measured.loads[1:]
             for quantity in QUANTITIES
         }
+        self.ratios = {key: np.nanmean(each, axis=1) for key, each in self.halves.items()}
         self.leaf = {name: self._leaf_of(name) for name in measured.nodes} if ways else {}
 
     def _leaf_of(self, name: str) -> str:
@@ -290,15 +282,16 @@ class _Map:
         return seen.device_name(leaf) if leaf else ""
 
     def place(self, name: str, chosen: NDArray[np.bool_], aggressors: int = 0) -> Place:
-        """Return the factors of victims in cycles, (cycles, V)."""
-        victims = [self.names[victim] for victim in np.flatnonzero(chosen.any(axis=0))]
+        """Return the factors of victims in halves of cycles, (cycles, halves, V)."""
+        victims = [self.names[n] for n in np.flatnonzero(chosen.any(axis=(0, 1)))]
         factors = (
-            float(np.median(each[chosen])) if victims else None for each in self.ratios.values()
+            float(np.nanmedian(each[chosen])) if victims else None for each in self.halves.values()
         )
         return Place(name, (*victims,), aggressors, (*factors,))
 
     def _all(self, victims: Sequence[bool]) -> NDArray[np.bool_]:
-        return np.broadcast_to(np.array(victims), (len(self.measured.rings), len(self.names)))
+        shape = len(self.measured.rings), loaded.HALVES, len(self.names)
+        return np.broadcast_to(np.array(victims), shape)
 
     @property
     def nodes(self) -> tuple[Place, ...]:
@@ -327,11 +320,13 @@ class _Map:
         """Return links between switches that messages of victims cross; the worst come first."""
         crossing: dict[int, NDArray[np.bool_]] = {}
         nothing = self._all([False] * len(self.names))
-        for cycle, ring in enumerate(self.measured.rings if self.ways else ()):
-            for pair in self.measured.pairs(ring):
-                for link in self._between(*pair):
+        place = {node: number for number, node in enumerate(self.measured.victims)}
+        halves = product(enumerate(self.measured.rings), range(loaded.HALVES))
+        for (cycle, ring), half in halves:
+            for one, other in self.measured.pairs(ring, half):
+                for link in self._between(one, other):
                     chosen = crossing.setdefault(link, nothing.copy())
-                    chosen[cycle, [self.measured.victims.index(node) for node in pair]] = True
+                    chosen[cycle, half, [place[one], place[other]]] = True
         rows = [self.place(self._text(link), chosen) for link, chosen in crossing.items()]
         return tuple(sorted(rows, key=lambda row: -max(filter(None, row.factors)))[:_UPLINKS])
 

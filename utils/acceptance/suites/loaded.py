@@ -6,13 +6,14 @@ After the records that each pattern has, and before the end, in this order::
      "loads":["isolated","nothing",...]}
     {"type":"ring","cycle":1,"ranks":[3,1,...]}
     {"type":"window","number":1,"cycle":1,"load":"isolated","victims_s":0.09,"load_s":0,
-     "cut":0,"load_MBps":0,"latency_us":[1.6741,1.6762],"exchange_us":[...],"allreduce_us":[...]}
+     "cut":0,"load_MBps":0,"latency_us":[1.6741,1.6762,...],"exchange_us":[...],"allreduce_us":[...]}
     ... a window of each load, then the ring and the windows of the next cycle ...
     {"type":"times","load":"isolated","quantity":"latency","node":1,"count":4096,"sum_us":6858.1,
      "bins":[170,171],"counts":[4000,96]}
     ... of each victim, load and quantity ...
 
-`victims` are places in `nodes`; a window has the mean of each, in their order. A ring has the ranks
+`victims` are places in `nodes`; a window has the mean of each of them, in their order, in its first
+half and then those in its second half; null where a victim had no partner. A ring has the ranks
 of the victims: neighbours exchange with each other (`pairs`). `load_s` is how long the aggressors
 moved `load_MBps` together; `cut` is 1 if they ended before the victims did. Bins are of the length
 of a time: 0 to 127 ns one each, then 64 for each power of two, the first one from 128 ns on. The
@@ -57,6 +58,8 @@ STEMS = {
     "allreduce": ("allreduce", "allreduce_p99", "allreduce_p999"),
 }
 UNITS = {"latency": "us", "exchange": "MB/s", "allreduce": "us"}
+#: Halves of a window: with one neighbour in the ring, then with the other one.
+HALVES = 2
 #: What the aggressors moved together.
 LOAD = Column("load", "load", "MB/s")
 
@@ -81,6 +84,19 @@ def metric(quantity: str, statistic: str, load: str, *, factor: bool = False) ->
     stem = STEMS[quantity][[*STATISTICS].index(statistic)] + "_factor" * factor
     size = LARGE if quantity == "exchange" else SMALL
     return sized(keyed(stem, {} if load == ISOLATED else {"pattern": load}), size)
+
+
+def asked() -> dict[str, str]:
+    """Return metric -> unit of all that a run may know."""
+    found = {}
+    for load in WINDOWS:
+        for quantity in QUANTITIES:
+            for statistic in STATISTICS:
+                if load != NOTHING:
+                    found[metric(quantity, statistic, load)] = UNITS[quantity]
+                if load != ISOLATED:
+                    found[metric(quantity, statistic, load, factor=True)] = "1"
+    return found | {keyed(LOAD.stem, {"pattern": load}): LOAD.unit for load in LOADS}
 
 
 class Options(Record, tag="options", frozen=True):
@@ -122,9 +138,9 @@ class Window(Record, tag="window", frozen=True):
     load_s: NotNegative
     cut: Count
     load_MBps: NotNegative
-    latency_us: tuple[Positive, ...]
-    exchange_us: tuple[Positive, ...]
-    allreduce_us: tuple[Positive, ...]
+    latency_us: tuple[Positive | None, ...]
+    exchange_us: tuple[Positive | None, ...]
+    allreduce_us: tuple[Positive | None, ...]
 
 
 class Times(Record, tag="times", frozen=True):
@@ -177,15 +193,16 @@ class Histogram:
 class Measured(LineReader):
     """A whole run. Raises ParseError, with the line, for any other output.
 
-    `ranks` are those that were asked for, 0: any. `victims` and `aggressors` are places in `nodes`.
-    `rings` has the ranks of the victims in each cycle, `histograms` load, quantity -> the times.
+    `ranks` and `size` (bytes of the exchange) are what was asked for, 0: any. `victims` and
+    `aggressors` are places in `nodes`. `rings` has the ranks of the victims in each cycle,
+    `histograms` load, quantity -> the times.
     """
 
     suite = "patterns"
 
-    def __init__(self, text: str, source: str = "stdout", ranks: int = 0) -> None:
+    def __init__(self, text: str, source: str = "stdout", ranks: int = 0, size: int = 0) -> None:
         super().__init__(text, source)
-        self.benchmark = "loaded"
+        self.benchmark, self.asked = "loaded", (ranks, size)
         self.heads: list[Record] = []
         self.windows: list[Window] = []
         self.rings: list[tuple[int, ...]] = []
@@ -194,7 +211,7 @@ class Measured(LineReader):
             if line.startswith(BEGIN) and self.heads:
                 raise self.error("a second output begins")
             if line.startswith(BEGIN) or 0 < len(self.heads) < 5:
-                self._read(self.record(_DECODER), ranks)
+                self._read(self.record(_DECODER))
         self.stand()
         if not self.heads:
             raise self.error('this is no output of patterns: no line {"type":"run"...')
@@ -208,7 +225,7 @@ class Measured(LineReader):
             for quantity in QUANTITIES
         }
 
-    def _read(self, record: Record, ranks: int) -> None:
+    def _read(self, record: Record) -> None:
         """Take the record of a line, if it may stand there."""
         order = (Run, Options, Plan, Division, End)
         cycles = self.options.cycles if len(self.heads) > 1 else 0
@@ -233,7 +250,9 @@ class Measured(LineReader):
                 return
             self.heads.append(record)
             if isinstance(record, Run):
-                self._check_run(record, ranks)
+                self._check_run(record)
+            if isinstance(record, Options) and self.asked[1] not in (0, record.bytes):
+                raise self.error(f"messages of {record.bytes} bytes instead of {self.asked[1]}")
             if isinstance(record, Division):
                 self._check_division(record)
 
@@ -272,12 +291,12 @@ class Measured(LineReader):
             seen[name] += 1
         return tuple(found)
 
-    def _check_run(self, run: Run, ranks: int) -> None:
+    def _check_run(self, run: Run) -> None:
         self.check_version(run.version)
         if run.pattern != self.benchmark:
             raise self.error(f"ran the pattern {run.pattern} instead of {self.benchmark}")
-        if ranks not in (0, run.ranks):
-            raise self.error(f"ran with {run.ranks} ranks instead of {ranks}")
+        if self.asked[0] not in (0, run.ranks):
+            raise self.error(f"ran with {run.ranks} ranks instead of {self.asked[0]}")
 
     def _check_division(self, row: Division) -> None:
         count, victims = len(row.nodes), len(row.victims)
@@ -304,8 +323,10 @@ class Measured(LineReader):
         expected = number + 1, len(self.rings), self.loads[(number // count + number) % count]
         if (row.number, row.cycle, row.load) != expected:
             raise self.error(f"no window {expected[0]} of cycle {expected[1]}: {expected[2]}")
-        for name in QUANTITIES.values():
-            if len(getattr(row, name)) != len(self.victims):
+        idle = len(self.victims) * self.options.ranks % HALVES
+        for quantity, name in QUANTITIES.items():
+            values, most = getattr(row, name), idle * HALVES * (quantity != "allreduce")
+            if len(values) != HALVES * len(self.victims) or values.count(None) > most:
                 raise self.error(f"{name}: not a value of each of {len(self.victims)} victims")
         if _EXPONENT.search(self.line.partition('"latency_us"')[2]):
             raise self.error("a mean with an exponent, which patterns does not print")
@@ -331,26 +352,24 @@ class Measured(LineReader):
         low, high = edges(np.array(row.bins)) @ np.array(row.counts)
         if not low * (1 - _ROUNDED_SUM) <= row.sum_us <= high * (1 + _ROUNDED_SUM):
             raise self.error(f"a sum of {row.sum_us:g} us is not that of these bins")
-        victim, field = self.victims.index(row.node), QUANTITIES[row.quantity]
-        means = [getattr(each, field)[victim] for each in self.windows if each.load == row.load]
-        mean = row.sum_us / row.count
-        if not min(means) * (1 - _ROUNDED) <= mean <= max(means) * (1 + _ROUNDED):
-            raise self.error(f"a mean of {mean:g} us is none of windows with {min(means):g} to "
-                             f"{max(means):g} us")  # fmt: skip
+        means = self.means(row.quantity, row.load)[:, :, self.victims.index(row.node)]
+        low, mean, high = np.nanmin(means), row.sum_us / row.count, np.nanmax(means)
+        if not low * (1 - _ROUNDED) <= mean <= high * (1 + _ROUNDED):
+            raise self.error(f"a mean of {mean:g} us, and windows with {low:g} to {high:g} us")
         self._times[row.key] = row
 
     def means(self, quantity: str, load: str) -> NDArray[np.float64]:
-        """Return the mean of each victim in each cycle, (cycles, V), in us."""
+        """Return the means in us, (cycles, HALVES, V); NaN where a victim had no partner."""
         import numpy as np
 
         rows = [getattr(row, QUANTITIES[quantity]) for row in self.windows if row.load == load]
-        return np.array(rows)
+        return np.array(rows, dtype=np.float64).reshape(len(rows), HALVES, -1)
 
-    def pairs(self, ring: tuple[int, ...]) -> list[tuple[int, int]]:
-        """Return the nodes that exchange with each other in a ring; of an odd number it is open."""
+    def pairs(self, ring: tuple[int, ...], half: int) -> list[tuple[int, int]]:
+        """Return the nodes that exchange with each other in a ring and a half of a window."""
         nodes = [rank // self.options.ranks for rank in ring]
-        closed = nodes[1:] + nodes[:1] * (len(nodes) % 2 == 0)
-        return [*zip(nodes, closed, strict=False)]
+        ends = nodes[half:] + nodes[:half] * (len(nodes) % 2 == 0)
+        return [*zip(ends[::2], ends[1::2], strict=False)]
 
     def load_rate(self, load: str) -> float:
         """Return what the aggressors moved together under a load, in MB/s."""
