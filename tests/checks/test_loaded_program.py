@@ -194,7 +194,7 @@ def test_latencies_suffer_behind_an_uplink_with_a_queue(program, tmp_path):
         nodes.behind_uplink("node3", "node4", rate="100mbit", queue="50ms"),
     ):
         done = subprocess.run(
-            [MPIS["openmpi"].launcher, "-n", "4", program, *options],
+            [MPIS["openmpi"].launcher, "-x", "ASAN_OPTIONS", "-n", "4", program, *options],
             env={**environment("openmpi"), **nodes.variables("openmpi"),
                  "OMPI_MCA_osc": "pt2pt", **NO_LEAKS},
             capture_output=True, text=True, timeout=PATIENCE, check=False,
