@@ -57,7 +57,8 @@ def test_every_check_file_is_in_one_step_and_the_links_come_first():
     )
     assert all("--mode=nightly" in step.arguments for step in plan[1:])
     assert {step.name: step.reason for step in plan if step.reason} == {
-        "all_pairs": "it measures pairs of nodes, and it has one"
+        "all_pairs": "it measures pairs of nodes, and it has one",
+        "loaded": "it measures 4 nodes or more, some beside the others, and it has one",
     }
 
 
