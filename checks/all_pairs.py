@@ -6,24 +6,21 @@ from pathlib import Path
 import msgspec
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.exceptions import SanityError
 from reframe.core.logging import getlogger
 
 from acceptance.core import words
-from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
 from acceptance.core.pairs import ROUND_S, UNITS
-from acceptance.core.text import plural
-from acceptance.machine import Layout
 from acceptance.nodes import Aim, cables, culprits
 from acceptance.nodes import AllPairs as Stored
 from acceptance.suites import all_pairs, patterns
 
 from .build import PatternsBuild
+from .every_node import EveryNode
 from .extras import extras_of
 from .fabric_routes import ROUNDS, FabricRoutes
 from .no_case import needs_build
-from .partitions import cores_of, mode_of, nodes_of, nodes_up, uses_slurm
+from .partitions import mode_of, nodes_of
 from .placed import PlacedCheck
 
 #: Shows what was said, but not where ranks stand: that is said once.
@@ -31,7 +28,7 @@ WITHOUT_RANKS = r"grep -v -e 'placement rank=' -e '\[rank [0-9]*\] ->'"
 
 
 @rfm.simple_test
-class AllPairs(PlacedCheck):
+class AllPairs(EveryNode):
     """Two processes on every node of a partition: latency and bandwidth between all, and inside.
 
     The nodes are those that the case is pinned to, else all that Slurm has up, else as many as the
@@ -71,37 +68,13 @@ class AllPairs(PlacedCheck):
     valid_prog_environs = ["+patterns"]
     tags = {"patterns", "mpi", "nodes", "maintenance"}
     differs_by_mode = True
-    #: A case that waits longer for its nodes fails, and says so.
-    max_pending_time = "1h"
+    most_per_node = 2
     #: None: by the seconds for all rounds, and the number of nodes.
     time_limit = None
 
     def choose(self):
         """Take what the suite's table says of all pairs."""
         self.columns = all_pairs.BENCHMARKS["all-pairs"].columns
-
-    def nodes(self, part):
-        """Count the nodes of a partition that take part; raises Fault."""
-        if pinned := self.pinned_nodes(part):
-            return len(pinned)
-        asks = self.asks_scheduler and uses_slurm(part)
-        return nodes_up(tuple(part.access)) if asks else nodes_of(part)
-
-    def fits(self, part):
-        """Take each partition of several nodes of which ranks say where they stand."""
-        return extras_of(part).verify_placement and cores_of(part) > 0 and nodes_of(part) > 1
-
-    def layout_on(self, part):
-        """Return how the ranks stand, now that the partition is known, and so its nodes."""
-        try:
-            nodes = self.nodes(part)
-        except Fault as err:
-            raise SanityError(f"{self.benchmark_name}: {err}") from None
-        if nodes < 2:
-            raise SanityError(f"{self.benchmark_name}: {plural(nodes, 'node')}: there is no pair")
-        per_node = 2 if cores_of(part) > 1 and not extras_of(part).simulated else 1
-        self.np = nodes * per_node
-        return Layout(self.np, per_node, self.placement)
 
     def seconds(self, part):
         """Return how long a case on a partition takes."""

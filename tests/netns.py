@@ -251,6 +251,33 @@ class Nodes:
                     _in(self.holders[name].pid, f"tc qdisc delete {queue}")
 
     @contextlib.contextmanager
+    def behind_uplink(self, *nodes, rate, queue):
+        """Let nodes be at another switch for a while, behind an uplink with a rate and a queue.
+
+        The queue is as long as `queue` takes to be sent (tc: `20ms`).
+        """
+        switch = self.holders["switch"].pid
+        ends = ("up0", "up1")
+        _in(switch, "ip link add far type bridge")
+        try:
+            _in(switch, "ip link add up0 type veth peer name up1")
+            for device in ("far", *ends):
+                _in(switch, f"ip link set {device} addrgenmode none up")
+            for end, bridge in zip(ends, ("messages", "far"), strict=True):
+                _in(switch, f"ip link set {end} master {bridge}")
+                shape = f"tbf rate {rate} burst 64kb latency {queue}"
+                _in(switch, f"tc qdisc replace dev {end} root {shape}")
+            for node in nodes:
+                _in(switch, f"ip link set {node}{DEVICE} master far")
+            yield
+        finally:
+            for node in nodes:
+                _in(switch, f"ip link set {node}{DEVICE} master messages")
+            with contextlib.suppress(OSError):
+                _in(switch, "ip link delete up0")
+            _in(switch, "ip link delete far")
+
+    @contextlib.contextmanager
     def trained(self, speed, *nodes):
         """Let the message interfaces of nodes say for a while that they run at a speed (Mb/s)."""
         made = self.folder / f"speed{next(_counter)}"

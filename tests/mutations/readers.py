@@ -11,13 +11,14 @@ from datetime import datetime, timezone
 
 from acceptance.core import words
 from acceptance.core.errors import ParseError
-from acceptance.nodes import Causes
+from acceptance.nodes import Causes, under_load
 from acceptance.suites import (
     detours,
     hpcc,
     hpcc_output,
     imb,
     imb_output,
+    loaded,
     netperf,
     npb,
     osu,
@@ -163,6 +164,10 @@ def npb_reader(text: str) -> Reader:
 
 def patterns_reader(text: str) -> Reader:
     """Ask for the pattern, the ranks and the message sizes of an output of our own program."""
+    if '"pattern":"loaded"' in text:
+        run = loaded.Measured(text)
+        asked = "stdout", run.run.ranks, run.options.bytes
+        return lambda text: under_load(loaded.Measured(text, *asked)).metrics
     whole = patterns.parse(text)
     name, ranks = whole.run.pattern, whole.run.ranks
     (row,) = (row for row in patterns.BENCHMARKS.values() if row.program == name)

@@ -15,6 +15,7 @@ static const struct pattern *const patterns[] = {
     &b_eff,
     &distance,
     &detours,
+    &loaded,
 };
 enum { PATTERNS = sizeof patterns / sizeof *patterns };
 

@@ -172,6 +172,6 @@ void random_order(int *order, int ranks, uint64_t seed, uint64_t stream);
 
 extern const struct pattern aapc, simple_pairwise, cumulative_pairwise, random_pairwise, b_eff,
     distance;
-extern const struct pattern all_pairs, detours;
+extern const struct pattern all_pairs, detours, loaded;
 
 #endif

@@ -47,6 +47,7 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(night):
         ("detours", "not provided"),
         ("hpcc", "not provided"),
         ("imb", "done"),
+        ("loaded", "not provided"),
         ("netperf", "not provided"),
         ("npb", "not provided"),
         ("patterns", "not provided"),
@@ -60,8 +61,8 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(night):
     assert last == state["summary"]
     assert "3 cases: 3 passed, 0 failed" in last
     assert (
-        "not provided here: all_pairs, osu+balance, detours, hpcc, netperf, npb, patterns" in last
-    )
+        "not provided here: all_pairs, osu+balance, detours, hpcc, loaded, netperf, npb, patterns"
+    ) in last
     # All that was printed is in the log.
     assert held.log.read_text() == done.output
     # It has ended: there is nothing to go on with.
@@ -236,8 +237,8 @@ def test_dry_it_runs_nothing(held):
     assert not (held.site.var / "campaigns").exists()
     lines = [line for line in done.output.splitlines() if not line.startswith(" ")]
     assert [line.partition(":")[0] for line in lines] == [
-        *("links", "all_pairs", "osu+balance", "detours", "hpcc", "imb", "netperf", "npb"),
-        *("patterns", "all"),
+        *("links", "all_pairs", "osu+balance", "detours", "hpcc", "imb", "loaded", "netperf"),
+        *("npb", "patterns", "all"),
     ]
 
 

@@ -57,9 +57,11 @@ def test_every_check_file_is_in_one_step_and_the_links_come_first():
         *("-t", "^maintenance$", "-J", "account=ops"),
     )
     assert all("--mode=nightly" in step.arguments for step in plan[1:])
-    reasons = {step.name: step.reason for step in plan if step.reason}
-    why = "it measures pairs of nodes, and it has one"
-    assert reasons == dict.fromkeys(("all_pairs", "detours"), why)
+    of_pairs = "it measures pairs of nodes, and it has one"
+    assert {step.name: step.reason for step in plan if step.reason} == {
+        **dict.fromkeys(("all_pairs", "detours"), of_pairs),
+        "loaded": "it measures 4 nodes or more, some beside the others, and it has one",
+    }
 
 
 @pytest.mark.parametrize("folder", ["-c '{}'", "--checkpath={}", "-c $MADE_ROOT/checks"])

@@ -23,6 +23,9 @@ SHARED = "shared-machine"
 #: The kind of what is not judged since another simulator, or suite, gave what was recorded.
 RECORDED_OTHERWISE = "recorded-otherwise"
 
+#: The kind of nodes that suffer more than others from the load of a network.
+SUFFERS = "suffers-load"
+
 #: The kind of what the machine itself does not judge, since it was too busy or not measured.
 UNJUDGED = "unjudged-inside"
 

@@ -126,6 +126,11 @@ OF_CASES = {
         "tune the MPI's choice of the algorithm for this size, or report it to its makers",
         GUIDELINES,
     ),
+    "suffers-load": Kind(
+        INFO,
+        "see which uplinks its routes share with those that load the network, whether routes are "
+        "adaptive and congestion control is on; its past, and claims, judge what it measured",
+    ),
 }
 
 #: Kind of what the history shows -> what one and several of them are called.

@@ -62,6 +62,7 @@ class StoredCase(msgspec.Struct):
     time_compile: float | None = None
     time_run: float | None = None
     all_pairs: Any = None
+    loaded: Any = None
     #: Where its files are: of a case that failed in the second one.
     outputdir: Any = None
     stagedir: Any = None
@@ -98,9 +99,10 @@ class Case:
     """One execution of a check on a partition and an environment.
 
     `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`;
-    `all_pairs` is what became of a matrix of nodes (`nodes.AllPairs`). `seconds` is how long it
-    took, waiting included; None where that was not stored. `folder` is where its files were left,
-    `output` the name of what its job printed in there; both are empty where that was not stored.
+    `all_pairs` is what became of a matrix of nodes (`nodes.AllPairs`), `loaded` that of a
+    measurement under load (`nodes.UnderLoad`). `seconds` is how long it took, waiting included;
+    None where that was not stored. `folder` is where its files were left, `output` the name of what
+    its job printed in there; both are empty where that was not stored.
     """
 
     name: str
@@ -123,6 +125,7 @@ class Case:
     metrics: tuple[Metric, ...]
     seconds: float | None = None
     all_pairs: dict[str, Any] = field(default_factory=dict)
+    loaded: dict[str, Any] = field(default_factory=dict)
     folder: str = ""
     output: str = ""
 
@@ -225,6 +228,7 @@ def _case(stored: StoredCase) -> Case:
         ),
         seconds=as_seconds(stored.time_total),
         all_pairs=stored.all_pairs if isinstance(stored.all_pairs, dict) else {},
+        loaded=stored.loaded if isinstance(stored.loaded, dict) else {},
         folder=as_text(stored.outputdir if stored.result == "pass" else stored.stagedir),
         output=as_text(stored.job_stdout),
     )

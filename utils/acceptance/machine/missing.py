@@ -204,8 +204,14 @@ def _why_not(
     if check in suite.derived and size.nodes == 1 and alone:
         needs = "an MPI that takes the network's loopback"
         yield f"on a single node it requires {needs}, and {names} cannot (no-loopback)", "", False
-    if size.nodes == 1 and all(row.several_nodes for row in suite.checks[check].values()):
-        yield "it measures pairs of nodes, and it has one", "", False
+    least = min(row.least_nodes for row in suite.checks[check].values())
+    if size.nodes < least:
+        what = "pairs of nodes" if least == 2 else f"{least} nodes or more, some beside the others"
+        yield (
+            f"it measures {what}, and it has {'one' if size.nodes == 1 else size.nodes}",
+            "",
+            False,
+        )
     if check in suite.further and not verified:
         nobody = f"of {names} nobody tells (verify_placement)"
         yield f"it must know where ranks stood, and {nobody}", "", False

@@ -5,4 +5,5 @@ from acceptance.nodes.all_pairs import ALL_PAIRS, AllPairs, compared_pairs, find
 from acceptance.nodes.culprit import FAILING, Culprit
 from acceptance.nodes.detours import Causes
 from acceptance.nodes.fit import Aim
+from acceptance.nodes.loaded import UnderLoad, under_load
 from acceptance.nodes.power import Chance, Power, chance_table

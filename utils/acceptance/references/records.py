@@ -126,6 +126,7 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
     "buffers": _one_of("same", "different"),
     "synchronization": _one_of("lock", "flush", "flush_local", "lock_all", "pscw", "fence"),
     "window": _one_of("create", "allocate", "dynamic"),
+    "share": re.compile(r"0\.\d+\Z"),
     "gpu": re.compile(r"(cuda|rocm)-[HD][HD]\Z"),
     "intranode": _one_of("shared", "loopback"),
     "distance": _RANGE,
@@ -143,7 +144,7 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
 #: A result with one of these, and one without, are not of the same quantity.
 OTHERS = (
     *("message_size", "block", "repetitions", "pattern"),
-    *("gpu", "synchronization", "window"),
+    *("gpu", "synchronization", "window", "share"),
 )
 
 

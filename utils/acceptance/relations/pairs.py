@@ -303,7 +303,7 @@ def deciding(relation: str, value: tuple[float, ...], judged: Sequence[tuple[flo
 
 #: They are the same in both results, or in neither. Other keys agree where both results have them:
 #: messages inside a node have no path where each node has one process.
-SAME_KEYS = ("np", "message_size", "pattern", "gpu", "synchronization", "window")
+SAME_KEYS = ("np", "message_size", "pattern", "gpu", "synchronization", "window", "share")
 
 
 #: The two results that a claim compares: left and right.

@@ -88,7 +88,7 @@ BENCHMARKS = {
     "all-pairs": Benchmark(
         "all-pairs", (*_COLUMNS, *(Column(name, name, "1") for name in COUNTS)),
         point_to_point=True, sized=False, link_factor=1, one_way=True, one_message=True,
-        several_nodes=True, since_mode="smoke", sizes=(SMALL, SIMULATED_LARGE, LARGE),
+        least_nodes=2, since_mode="smoke", sizes=(SMALL, SIMULATED_LARGE, LARGE),
     )
 }  # fmt: skip
 

@@ -122,7 +122,7 @@ _persistent = partial(_two, family="persistent", since="7.1", since_mode="accept
 #: Processes of one node send to those of all others, or receive from them; `-z` lets the first
 #: process wait for ever unless it stands on the first node by name.
 _fan = partial(OsuProgram, columns=(BANDWIDTH,), title="OSU MPI Bandwidth Test", link_factor=1,
-               processes="three", several_nodes=True, verifies=False, tails=False,
+               processes="three", least_nodes=2, verifies=False, tails=False,
                family="congestion", since="7.4")  # fmt: skip
 #: One process reaches into the memory of the other.
 _one_sided = partial(_two, verifies=False, family="one-sided",

@@ -15,6 +15,8 @@ import msgspec
 
 from acceptance.core.errors import ParseError
 from acceptance.core.findings import Finding
+from acceptance.core.records import Measured as Positive
+from acceptance.core.records import Text, Whole
 
 #: C's `%d` and `%.2f` of what is not negative: no zero in front, no other number of decimals.
 INTEGER = re.compile(r"(0|[1-9]\d*)\Z", re.ASCII)
@@ -31,6 +33,8 @@ CLOCKS = timedelta(minutes=5)
 JobTime = tuple[datetime, datetime]
 #: The version of the outputs of `patterns` that are read.
 VERSION = "1.0"
+NotNegative = Annotated[float, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
 #: In JSON: a text, a number, and one without decimals.
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _NUMBER = re.compile(r"[-+.\deE]*\d[-+.\deE]*")
@@ -220,10 +224,6 @@ class LineReader:
                 raise self.error(f"{token!r} is no number as {self.suite} prints it")
 
 
-NotNegative = Annotated[float, msgspec.Meta(ge=0)]
-Count = Annotated[int, msgspec.Meta(ge=0)]
-
-
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="type"):
     """A line of JSON; its kind is what it says under `type`.
 
@@ -238,6 +238,31 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field=
     def key(self) -> tuple[Any, ...]:
         """Return the values of these fields."""
         return tuple(getattr(self, name) for name in self.KEYS)
+
+
+#: How the first line of our own program begins.
+BEGIN = '{"type":"run"'
+
+
+class Run(Record, tag="run", frozen=True):
+    """The first line of our own program, `patterns`."""
+
+    version: Text
+    pattern: Text
+    ranks: Whole
+    mpi: str
+    mpi_standard: str
+
+
+class Plan(Record, tag="plan", frozen=True):
+    """What a rank takes of the memory, and how long the loops take."""
+
+    memory_B: Count
+    expected_s: Positive
+
+
+class End(Record, tag="end", frozen=True):
+    """The last line."""
 
 
 @dataclass(frozen=True)

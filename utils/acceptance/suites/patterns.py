@@ -31,11 +31,15 @@ from acceptance.core.paths import INSTALLED, ROOT
 from acceptance.core.records import Measured as Positive
 from acceptance.core.records import Text, Whole
 from acceptance.core.words import keyed, sized
-from acceptance.suites import all_pairs, detours
+from acceptance.suites import all_pairs, detours, loaded
 from acceptance.suites.output import (
+    BEGIN,
     Count,
+    End,
     LineReader,
+    Plan,
     Record,
+    Run,
 )
 from acceptance.suites.records import WHEELS, Benchmark, Column, Suite
 
@@ -125,19 +129,10 @@ SUITE = Suite(
     further={
         "all_pairs": {f"patterns.{name}": row for name, row in all_pairs.BENCHMARKS.items()},
         "detours": {f"patterns.{name}": row for name, row in detours.BENCHMARKS.items()},
+        "loaded": {f"patterns.{name}": row for name, row in loaded.BENCHMARKS.items()},
     },
     compiler="mpicc",
 )
-
-
-class Run(Record, tag="run", frozen=True):
-    """The first line."""
-
-    version: Text
-    pattern: Text
-    ranks: Whole
-    mpi: str
-    mpi_standard: str
 
 
 class Options(Record, tag="options", frozen=True):
@@ -151,13 +146,6 @@ class Options(Record, tag="options", frozen=True):
     repeat: Whole | None = None
     lmax: Whole | None = None
     random: Whole | None = None
-
-
-class Plan(Record, tag="plan", frozen=True):
-    """What a rank takes of the memory, and how long the loops take."""
-
-    memory_B: Count
-    expected_s: Positive
 
 
 class _Timed(Record, frozen=True):
@@ -220,14 +208,8 @@ class Summary(Record, tag="summary", frozen=True):
     latency_us: Positive
 
 
-class End(Record, tag="end", frozen=True):
-    """The last line."""
-
-
 Row = Phase | Distance | Rate | Summary
 _DECODER = msgspec.json.Decoder(Run | Options | Plan | Row | End)
-#: How the first line begins.
-_BEGIN = '{"type":"run"'
 #: No loop is timed that is shorter, us, unless shorter ones were asked for (of a simulation).
 SHORTEST_LOOP = 1000.0
 #: What rounding to nine digits, and a loop to 1 ns, make of a value at most, as a share.
@@ -280,7 +262,7 @@ class Output(LineReader):
 
     def read_line(self, line: str) -> None:
         """Read a line, if it is one of the program."""
-        if line.startswith(_BEGIN):
+        if line.startswith(BEGIN):
             if self.head:
                 raise self.error("a second output begins")
         elif End in self.head or not self.head:

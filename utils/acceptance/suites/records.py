@@ -66,8 +66,8 @@ class Benchmark:
     processes: Literal["any", "two", "three", "even"] = field(default="any", kw_only=True)
     #: Messages go between pairs of processes; an empty one is a message, too.
     point_to_point: bool = field(default=False, kw_only=True)
-    #: It measures between nodes, and requires several.
-    several_nodes: bool = field(default=False, kw_only=True)
+    #: The nodes that it requires: two where it measures between nodes alone.
+    least_nodes: int = field(default=1, kw_only=True)
     #: Its table has a row for each message size.
     sized: bool = field(default=True, kw_only=True)
     #: Its message sizes (bytes), where some are no powers of two.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, UNJUDGED, Finding
+from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, SUFFERS, UNJUDGED, Finding
 from acceptance.core.groups import grouped
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LATE, OF_LINKS, OF_PAIRS, TABLE
 from acceptance.core.text import plural, shortened
@@ -174,11 +174,11 @@ def _count_metrics(verdict: Verdict, cases: Iterable[Case]) -> None:
 
 
 def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
-    """Tell what links and fabrics showed beside what fails, and which cases are no samples.
+    """Tell what links, fabrics and load showed beside what fails, and which cases are no samples.
 
     Those were measured beside another run, or simulated with something else than their reference.
     """
-    others = (STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED, *OF_FABRICS, *OF_LATE)
+    others = (STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED, SUFFERS, *OF_FABRICS, *OF_LATE)
     seen = [each for case in cases for each in case.findings if not each.fails]
     for text, count in Counter(each.text for each in seen if each.kind not in others).items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
@@ -188,8 +188,9 @@ def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
         said = case.provenance.get("fabric", "") if case.metrics else ""
         told = said or f"not looked at: {' '.join(case.fail_reason.split()) or case.result}"
         verdict.fabric[f"{case.system}:{case.partition}"] = told
-    of_fabric = (f"fabric: {each.text}" for each in seen if each.kind in OF_FABRICS)
-    verdict.notes += [text for text in dict.fromkeys(of_fabric) if text not in verdict.notes]
+    names = {SUFFERS: "load", **dict.fromkeys(OF_FABRICS, "fabric")}
+    further = (f"{names[each.kind]}: {each.text}" for each in seen if each.kind in names)
+    verdict.notes += [text for text in dict.fromkeys(further) if text not in verdict.notes]
     if runs := dict.fromkeys(each.what for each in seen if each.kind == SHARED):
         shared = sum(any(each.kind == SHARED for each in case.findings) for case in cases)
         verdict.notes.append(

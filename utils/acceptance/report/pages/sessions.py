@@ -8,6 +8,7 @@ from msgspec import structs
 
 from acceptance.core.text import read_bounded
 from acceptance.ledger import Case, Metric, Session, campaign_of
+from acceptance.nodes import UnderLoad
 from acceptance.report import addresses
 from acceptance.report.pages.references import cited
 from acceptance.report.plot_model import Page, csv_text
@@ -74,6 +75,7 @@ def _page(source: Source, run: Run, verdict: Verdict | None, outputs: dict[str, 
         "run": run,
         "cases": cases,
         "row_of": lambda metric: rows.get(id(metric)),
+        "loaded_of": _loaded_of,
         "verdict": verdict,
         "metrics": [each for case in session.cases for each in case.metrics],
         "simulated": simulated,
@@ -89,6 +91,14 @@ def _page(source: Source, run: Run, verdict: Verdict | None, outputs: dict[str, 
         files=files,
         simulated=bool(simulated),
     )
+
+
+def _loaded_of(case: Case) -> tuple[UnderLoad | None, str]:
+    """Return what a case measured under load; None, and why, where that cannot be read."""
+    try:
+        return msgspec.convert(case.loaded, UnderLoad), ""
+    except ValueError as err:
+        return None, f"what is stored of the measurement under load is malformed: {err}"
 
 
 def _rows(cases: Iterable[Case]) -> Iterator[Sequence[object]]:
@@ -107,10 +117,14 @@ def _rows(cases: Iterable[Case]) -> Iterator[Sequence[object]]:
 
 
 def _json(session: Session, verdict: Verdict | None) -> str:
-    """Return a session as JSON: without pairs of nodes; what is no number is null."""
+    """Return a session as JSON: without pairs and places of nodes; what is no number is null."""
     cases = [
         {
-            **{key: value for key, value in vars(case).items() if key != "all_pairs"},
+            **{
+                key: value
+                for key, value in vars(case).items()
+                if key not in ("all_pairs", "loaded")
+            },
             "metrics": [*map(_judged, case.metrics)],
             "simulated": case.simulated,
         }
