@@ -3,23 +3,22 @@
 import reframe as rfm
 from reframe.core.exceptions import SanityError
 
-from acceptance.core.errors import Fault
-from acceptance.machine import Layout, osnoise
+from acceptance.machine import osnoise
 from acceptance.nodes import Causes
 from acceptance.suites import detours, patterns
 
 from .build import PatternsBuild
+from .every_node import EveryNode
 from .extras import extras_of
 from .no_case import needs_build
 from .partitions import cores_of, mode_of, nodes_of
-from .placed import PlacedCheck
 
 #: What the kernels of the nodes say of their noise.
 KERNEL = "osnoise.txt"
 
 
 @rfm.simple_test
-class Detours(PlacedCheck):
+class Detours(EveryNode):
     """A process on every node, in pairs: messages of 8 bytes, and fixed work between them.
 
     The nodes are those that the case is pinned to, else as many as the partition says in its extras
@@ -53,33 +52,19 @@ class Detours(PlacedCheck):
         """Take what the suite's table says of it."""
         self.columns = detours.BENCHMARKS["detours"].columns
 
-    def nodes(self, part):
-        """Count the nodes of a partition that take part; raises Fault."""
-        return len(self.pinned_nodes(part)) or nodes_of(part)
-
     def fits(self, part):
-        """Take each partition of several nodes of which ranks say where they stand.
-
-        Simulated processes have no detours.
-        """
-        stated = extras_of(part)
-        is_real = stated.verify_placement and stated.simulated is None
-        return is_real and cores_of(part) > 0 and nodes_of(part) > 1
+        """Take each partition of two nodes or more that is not simulated: there are no detours."""
+        return super().fits(part) and extras_of(part).simulated is None
 
     def layout_on(self, part):
-        """Return how the ranks stand, now that the partition is known, and so its nodes."""
-        try:
-            nodes = self.nodes(part)
-        except Fault as err:
-            raise SanityError(f"{self.benchmark_name}: {err}") from None
-        per_node = self.per_node or cores_of(part)
-        if nodes < 2 or not 0 < per_node <= cores_of(part):
+        """Return how the ranks stand, each on a core of its own."""
+        self.most_per_node = self.per_node or cores_of(part)
+        if self.most_per_node > cores_of(part):
             raise SanityError(
-                f"{self.benchmark_name}: {nodes} nodes with {per_node} processes each, of "
-                f"{cores_of(part)} cores: it takes two nodes, and a core for each process"
+                f"{self.benchmark_name}: {self.per_node} processes on a node of "
+                f"{cores_of(part)} cores: each takes one"
             )
-        self.np = nodes * per_node
-        return Layout(self.np, per_node, self.placement)
+        return super().layout_on(part)
 
     def exchanging(self, part):
         """Return the seconds of a round."""

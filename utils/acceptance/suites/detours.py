@@ -54,7 +54,7 @@ _COLUMNS = tuple(Column(stem, stem, unit) for stem, unit in _STEMS.items())
 #: Name -> benchmark.
 BENCHMARKS = {
     "detours": Benchmark(
-        "detours", _COLUMNS, point_to_point=True, sized=False, several_nodes=True,
+        "detours", _COLUMNS, point_to_point=True, sized=False, least_nodes=2,
         since_mode="smoke", sizes=(SIZE,), pair_latency="latency", pair_size=SIZE,
     )
 }  # fmt: skip
