@@ -14,8 +14,10 @@ from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
 from acceptance.core.pairs import ROUND_S, UNITS
 from acceptance.core.text import plural
+from acceptance.fabric import facts_or_none
+from acceptance.fabric.trainings import known_of
 from acceptance.machine import Layout
-from acceptance.nodes import Aim, cables, culprits
+from acceptance.nodes import Aim, cables, causes, culprits
 from acceptance.nodes import AllPairs as Stored
 from acceptance.suites import all_pairs, patterns
 
@@ -198,6 +200,8 @@ class AllPairs(PlacedCheck):
         self.found, values = culprits.judge(matrix, hops=hops, aim=aim)
         if ways is not None:
             self.found = cables.with_cables(matrix, ways, self.found, aim)
+        facts = facts_or_none(self.current_partition.extras)
+        self.found = causes.with_causes(matrix, self.found, known_of(facts), ways)
         stored = Stored.of_matrix(
             matrix, self.read.job.rounds, self.found, values, ways, self.routes.why, times, aim
         )

@@ -19,6 +19,7 @@ from acceptance.fabric import (
     stored,
     summary,
     topology,
+    trainings,
     view,
 )
 from acceptance.fabric.counters import ERRORS
