@@ -15,7 +15,7 @@ from types import ModuleType
 BENCHES = (
     "harness", "builds", "history", "night", "equality", "detection", "sequential", "alone",
     "families", "false_alarms", "guidelines",
-    "culprits", "power", "cables", "fabric", "simulation", "cluster", "detours",
+    "culprits", "causes", "power", "cables", "fabric", "simulation", "cluster", "detours",
 )  # fmt: skip
 
 

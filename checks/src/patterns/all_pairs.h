@@ -83,19 +83,28 @@ bool meet(MPI_Comm comm, const int *to, long number, struct patience patience);
 struct order {
     int number;  /* from 1 on; 0: there is no more to do */
     int status;  /* with number 0: that of the program; -1: wait for the end */
+    int curve;   /* 1: one pair measures its curve, and nothing else is measured */
     long repetitions[QUANTITIES]; /* of a loop */
     int to[];    /* the receiver of each rank */
 };
 size_t order_bytes(void);
 
 enum outcome { GOOD, NO_ANSWER, MPI_FAILED, WRONG_DATA };
-enum stage { CONNECT, LATENCY_TURN, BANDWIDTH_TURN, BOTH_AT_ONCE };
+enum stage { CONNECT, LATENCY_TURN, BANDWIDTH_TURN, BOTH_AT_ONCE, CURVE };
 
 struct failure {
     int outcome, stage, error; /* error: of MPI */
     struct fault fault;        /* of WRONG_DATA */
 };
+/* Messages of a curve: 8 bytes, 16, ... */
+enum { SIZES = 28 };
+struct curve {
+    int sizes;
+    double median[SIZES], late[SIZES]; /* seconds: the median, and the 99th percentile */
+    double overhead; /* seconds in which this rank posts a message of 8 bytes, the median */
+};
 struct report {
+    struct curve curve;
     double loop[QUANTITIES];     /* seconds, the median; 0: none */
     double shortest[QUANTITIES]; /* seconds */
     struct failure sent, received;
@@ -139,6 +148,13 @@ void fail(struct failure *failure, int status, enum stage stage);
 /* Send and receive the messages of a part; the seconds of each loop follow. */
 void stream(struct part *part, struct report *report);
 
+/* --- all_pairs_curve.c ------------------------------------------------------------------------ */
+
+/* Bytes of the k-th message of a curve (from 0 on). */
+long curve_bytes(int k);
+/* Time messages of all sizes to a partner, or answer it. */
+void curve(struct part *part, struct report *report);
+
 /* --- all_pairs_leader.c: what rank 0 does in a round ------------------------------------------ */
 
 struct leader {
@@ -162,6 +178,8 @@ void leader_measure(struct leader *leader, const int *to);
 double leader_calibrate(struct leader *leader, const int *to);
 /* Measure inside of the nodes with to[i] == i, with repetitions of its own. */
 void leader_measure_inside(struct leader *leader, const int *to);
+/* Let a pair measure its curve; the reports of both, and why, follow. */
+void leader_curve(struct leader *leader, int sender, int receiver);
 /* Tell all ranks to end with this status, and end this one unless it is 0. */
 void leader_end(struct leader *leader, int status);
 void follow(void);
@@ -169,11 +187,14 @@ void follow(void);
 /* --- all_pairs_again.c ------------------------------------------------------------------------ */
 
 enum { WORST = 4, CONTROLS = 12 };
+/* Suspects and controls whose curves are measured, those of a sender, or receiver, and how often. */
+enum { CURVES = 8, CURVES_OF_RANK = 2, CURVE_PASSES = 5 };
 
 /* A pair to be measured again. */
 struct suspect {
     int sender, receiver;
     double badness; /* how many times worse than its round; 0: none */
+    double alone;   /* how many times worse alone than the worst control; 0: it was not measured */
 };
 struct again {
     struct suspect *worst; /* WORST of each sender */
@@ -181,6 +202,7 @@ struct again {
     struct suspect controls[CONTROLS];
     long unsuspected;
     uint64_t random;
+    double good[QUANTITIES]; /* the worst of the controls alone, as goodness(); 0: none */
     int *inside; /* the nodes that are slow inside send to themselves; NULL: that is not measured */
 };
 
@@ -198,6 +220,7 @@ void file_open(const struct leader *leader, int rounds, double estimate);
 void file_round(const struct leader *leader, const int *to, int number);
 void file_inside(const struct leader *leader, const int *to);
 void file_again(const struct leader *leader, int sender, int receiver, bool control);
+void file_curve(const struct leader *leader, int sender, int receiver, bool control);
 void file_end(int not_measured, long not_again);
 
 #endif

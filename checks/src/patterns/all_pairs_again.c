@@ -79,7 +79,7 @@ static void maybe_control(struct again *again, int sender, int receiver)
     if (place >= CONTROLS)
         place = (long)(random_next(&again->random) % (uint64_t)again->unsuspected);
     if (place < CONTROLS)
-        again->controls[place] = (struct suspect){sender, receiver, 1};
+        again->controls[place] = (struct suspect){.sender = sender, .receiver = receiver, .badness = 1};
 }
 
 /* How many times worse than its round the value of a rank is; 0: it is not. */
@@ -112,7 +112,8 @@ void again_note(struct again *again, const struct leader *l, const int *to)
             continue;
         double badness = badness_of(l, of, rank);
         if (badness > 0)
-            suspect(again, (struct suspect){rank, to[rank], badness});
+            suspect(again,
+                (struct suspect){.sender = rank, .receiver = to[rank], .badness = badness});
         else
             maybe_control(again, rank, to[rank]);
     }
@@ -151,21 +152,79 @@ static int worst_first(const void *left, const void *right)
     return (a->badness < b->badness) - (a->badness > b->badness);
 }
 
+static int worst_alone_first(const void *left, const void *right)
+{
+    const struct suspect *a = left, *b = right;
+    return (a->alone < b->alone) - (a->alone > b->alone);
+}
+
+/* Compare a suspect with the worst control, which may be farther from its partner than most. */
+static void compare(struct again *again, const struct leader *l, struct suspect *pair, bool control)
+{
+    for (enum quantity q = LATENCY; q < QUANTITIES && !l->why[pair->sender]; q++) {
+        double value = goodness(l, q, pair->sender), *good = &again->good[q];
+        if (control)
+            *good = *good > 0 ? fmin(*good, value) : value;
+        else
+            pair->alone = fmax(pair->alone, *good / value);
+    }
+}
+
 /* Alone the two exchange, so that `both` is of these two; what the way back measures is left. */
-static bool alone(struct leader *l, struct suspect pair, bool control, double end)
+static bool alone(
+    struct again *again, struct leader *l, struct suspect *pair, bool control, double end)
 {
     static int *to;
     if (!to)
         to = allocate((size_t)nodes, sizeof *to);
-    if (l->gone[pair.sender] || l->gone[pair.receiver] || MPI_Wtime() > end)
+    if (l->gone[pair->sender] || l->gone[pair->receiver] || MPI_Wtime() > end)
         return false;
     for (int rank = 0; rank < nodes; rank++)
         to[rank] = NOBODY;
-    to[pair.sender] = pair.receiver;
-    to[pair.receiver] = pair.sender;
+    to[pair->sender] = pair->receiver;
+    to[pair->receiver] = pair->sender;
     leader_measure(l, to);
-    file_again(l, pair.sender, pair.receiver, control);
-    return !l->why[pair.sender];
+    file_again(l, pair->sender, pair->receiver, control);
+    compare(again, l, pair, control);
+    return !l->why[pair->sender];
+}
+
+/* Choose suspects that are slow alone, too, the worst ones first; return their number. Several of a
+ * node that is slow with all suffice, and leave room for those of others. */
+static int choose_curves(struct again *again, const struct suspect **chosen)
+{
+    qsort(again->worst, (size_t)nodes * WORST, sizeof *again->worst, worst_alone_first);
+    int *sends = allocate((size_t)nodes, sizeof *sends), count = 0;
+    int *receives = allocate((size_t)nodes, sizeof *receives);
+    for (int i = 0; i < nodes * WORST && again->worst[i].alone > 1 && count < CURVES; i++) {
+        const struct suspect *pair = &again->worst[i];
+        if (sends[pair->sender] == CURVES_OF_RANK || receives[pair->receiver] == CURVES_OF_RANK)
+            continue;
+        sends[pair->sender]++;
+        receives[pair->receiver]++;
+        chosen[count++] = pair;
+    }
+    free(sends);
+    free(receives);
+    return count;
+}
+
+/* The curves of suspects and of controls in turn, several times: what passes is seen by all. */
+static void curves(struct again *again, struct leader *l, double end)
+{
+    const struct suspect *chosen[2 * CURVES];
+    int suspects = choose_curves(again, chosen), count = suspects;
+    for (int i = 0; i < CURVES && i < again->unsuspected; i++)
+        chosen[count++] = &again->controls[i];
+    if (!suspects || count == suspects)
+        return;
+    for (int i = 0; i < CURVE_PASSES * count && MPI_Wtime() < end; i++) {
+        const struct suspect *pair = chosen[i % count];
+        if (l->gone[pair->sender] || l->gone[pair->receiver])
+            continue;
+        leader_curve(l, pair->sender, pair->receiver);
+        file_curve(l, pair->sender, pair->receiver, i % count >= suspects);
+    }
 }
 
 long again_measure(struct again *again, struct leader *l, double end)
@@ -174,11 +233,12 @@ long again_measure(struct again *again, struct leader *l, double end)
     measure_inside_again(again, l);
     int *of_receiver = allocate((size_t)nodes, sizeof *of_receiver);
     for (int i = 0; i < CONTROLS && i < again->unsuspected; i++)
-        alone(l, again->controls[i], true, end);
+        alone(again, l, &again->controls[i], true, end);
     qsort(again->worst, (size_t)nodes * WORST, sizeof *again->worst, worst_first);
     for (int i = 0; i < nodes * WORST && again->worst[i].badness > 0; i++)
         if (of_receiver[again->worst[i].receiver]++ < WORST)
-            left -= alone(l, again->worst[i], false, end);
+            left -= alone(again, l, &again->worst[i], false, end);
     free(of_receiver);
+    curves(again, l, end);
     return left;
 }

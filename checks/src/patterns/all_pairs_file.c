@@ -93,6 +93,38 @@ void file_again(const struct leader *leader, int sender, int receiver, bool cont
     flush();
 }
 
+static void put_times(const char *key, int count, const double *seconds)
+{
+    double us[SIZES];
+    for (int i = 0; i < count; i++)
+        us[i] = seconds[i] * 1e6;
+    put_values(key, count, us);
+}
+
+void file_curve(const struct leader *leader, int sender, int receiver, bool control)
+{
+    const struct curve *curve = &leader->reports[sender].curve;
+    const char *why = leader->why[sender];
+    long bytes[SIZES];
+    for (int i = 0; i < curve->sizes; i++)
+        bytes[i] = curve_bytes(i);
+    record_begin(file, "curve");
+    put_text("because", control ? "control" : "suspect");
+    put_count("sender", sender);
+    put_count("receiver", receiver);
+    if (why)
+        put_text("why", why);
+    else {
+        put_counts("bytes", curve->sizes, bytes);
+        put_times("time_us", curve->sizes, curve->median);
+        put_times("late_us", curve->sizes, curve->late);
+        put_times("overhead_us", 2,
+            (double[]){curve->overhead, leader->reports[receiver].curve.overhead});
+    }
+    record_end();
+    flush();
+}
+
 void file_end(int not_measured, long not_again)
 {
     record_begin(file, "end");

@@ -106,7 +106,7 @@ static char *words(const struct leader *l, const struct failure *failure, int ot
 {
     static const char *const stages[] = {
         [CONNECT] = "first message", [LATENCY_TURN] = "latency", [BANDWIDTH_TURN] = "bandwidth",
-        [BOTH_AT_ONCE] = "both"};
+        [BOTH_AT_ONCE] = "both", [CURVE] = "curve"};
     const char *stage = stages[failure->stage];
     char mpi[MPI_MAX_ERROR_STRING + 1] = "";
     int length = 0;
@@ -271,6 +271,22 @@ void leader_measure_inside(struct leader *l, const int *to)
     leader_calibrate(l, to);
     leader_measure(l, to);
     memcpy(l->order->repetitions, between, sizeof between);
+}
+
+void leader_curve(struct leader *l, int sender, int receiver)
+{
+    long failed = l->failed;
+    int *to = allocate((size_t)nodes, sizeof *to);
+    for (int rank = 0; rank < nodes; rank++)
+        to[rank] = NOBODY;
+    to[sender] = receiver;
+    l->order->curve = 1;
+    once(l, to);
+    conclude(l, to);
+    l->order->curve = 0;
+    /* Its pair has values all the same. */
+    l->failed = failed;
+    free(to);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

@@ -166,7 +166,7 @@ static void take_part(struct round *r, enum stage stage, enum quantity quantity,
     struct report *report = r->report;
     if (report->alone)
         return;
-    bool timed = stage != CONNECT, rates = stage != LATENCY_TURN;
+    bool timed = stage != CONNECT, rates = stage != LATENCY_TURN && stage != CURVE;
     struct part part = {.to = order->to[world.rank], .from = r->from, .stage = stage,
         .repetitions = timed ? order->repetitions[quantity] : 1, .loops = timed ? LOOPS : 1,
         .phase = (long)order->number * STAGES + (long)stage,
@@ -185,7 +185,9 @@ static void take_part(struct round *r, enum stage stage, enum quantity quantity,
     /* A slow pair that goes on has three time-outs; the others wait for it in the barrier. */
     part.patience = patience(1, 3);
     int before = abandoned;
-    if (!rates && part.to != NOBODY)
+    if (stage == CURVE)
+        curve(&part, report);
+    else if (!rates && part.to != NOBODY)
         ask(&part, report);
     else if (!rates && part.from != NOBODY)
         answer(&part, report);
@@ -211,12 +213,15 @@ void round_measure(const struct order *order, struct report *report)
             r.from = rank;
     while (never_answers() == -1 && order->number >= 3)
         pause();
-    take_part(&r, CONNECT, LATENCY, -1, 0);
+    if (order->curve)
+        r.turns = 0;
+    take_part(&r, order->curve ? CURVE : CONNECT, LATENCY, -1, 0);
     for (int turn = 0; turn < r.turns; turn++)
         take_part(&r, LATENCY_TURN, LATENCY, turn, 1 + turn);
     for (int turn = 0; turn < r.turns; turn++)
         take_part(&r, BANDWIDTH_TURN, BANDWIDTH, turn, 4 + turn);
-    take_part(&r, BOTH_AT_ONCE, BOTH, -1, 7);
+    if (!order->curve)
+        take_part(&r, BOTH_AT_ONCE, BOTH, -1, 7);
     report->abandoned = abandoned;
     free(r.turn);
 }

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from acceptance.core.errors import ParseError
-from acceptance.core.pairs import UNITS, Inside, PairMatrix
+from acceptance.core.pairs import UNITS, Curve, Inside, PairMatrix
 from acceptance.suites import all_pairs
 from tests.patterns_program import whole
 
@@ -24,6 +24,12 @@ def values(latency, bandwidth, both):
 def again(because, sender, receiver, **more):
     pair = {"sender": sender, "receiver": receiver}
     return {"type": "again", "because": because, **pair, **more}
+
+
+def curve(because, sender, receiver, **more):
+    times = {"bytes": [8, 16], "time_us": [1.5, 1.75], "late_us": [2.5, 2.75]}
+    pair = {"because": because, "sender": sender, "receiver": receiver}
+    return {"type": "curve", **pair, **times, "overhead_us": [0.25, 0.3125], **more}
 
 
 def text_of(*lines, job=JOB):
@@ -72,6 +78,7 @@ def test_every_value_is_read_where_its_pair_is():
     assert matrix.controls == {(1, 2)}
     assert matrix.failed == {(2, 1): "latency: c did not answer in 5 s", (2, 0): "alone: both: no"}
     assert matrix.not_again == 7
+    assert matrix.curves == {}
 
 
 def test_chosen_pairs_are_those_of_their_line():
@@ -146,6 +153,52 @@ def test_what_is_not_consistent_is_refused(words, old, new):
     assert TEXT.count(old) == 1
     with pytest.raises(ParseError, match=re.escape(words)):
         whole(TEXT.replace(old, new))
+
+
+def with_curves(*lines):
+    body = TEXT.removesuffix(END)
+    return body + "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines) + END
+
+
+CURVES = with_curves(
+    curve("suspect", 0, 1),
+    {"type": "curve", "because": "suspect", "sender": 2, "receiver": 0, "why": "curve: no"},
+    {**curve("suspect", 0, 1), "time_us": [1.25, 1.375], "overhead_us": [None, None]},
+    {**curve("control", 1, 2), "bytes": [32, 64], "late_us": [4, 5]},
+)
+
+
+def test_a_pair_has_the_curves_of_each_turn():
+    assert whole(CURVES).matrix.curves == {
+        (0, 1): (
+            Curve((8, 16), (1.5, 1.75), (2.5, 2.75), (0.25, 0.3125)),
+            Curve((8, 16), (1.25, 1.375), (2.5, 2.75), (None, None)),
+        ),
+        (1, 2): (Curve((32, 64), (1.5, 1.75), (4, 5), (0.25, 0.3125)),),
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "old", "new"),
+    [
+        ("neither a time of each size", "[1.25,1.375]", "[1.25]"),
+        ("neither a time of each size", ',"why":"curve: no"', ""),
+        ("sizes that are not in their order", "[32,64]", "[64,32]"),
+        ("sizes that are not in their order", "[32,64]", "[32,8388608]"),
+        ("a 99th percentile below the median", "[4,5]", "[4,1]"),
+        ("Expected `float` > 0", "[1.25,1.375]", "[1.25,0]"),
+        ("not measured again as this", '"control","sender":1,"receiver":2,"bytes"',
+         '"suspect","sender":1,"receiver":2,"bytes"'),
+        ("not measured again as this", '"control","sender":1,"receiver":2,"bytes"',
+         '"control","sender":2,"receiver":1,"bytes"'),
+        ("or of a node with itself", '"control","sender":1,"receiver":2,"bytes"',
+         '"control","sender":1,"receiver":1,"bytes"'),
+    ],
+)  # fmt: skip
+def test_a_curve_that_is_not_consistent_is_refused(words, old, new):
+    assert CURVES.count(old) == 1
+    with pytest.raises(ParseError, match=re.escape(words)):
+        whole(CURVES.replace(old, new))
 
 
 def test_another_number_of_ranks_is_refused():

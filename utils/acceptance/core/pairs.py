@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -27,6 +29,21 @@ ROUND_S = 0.15
 
 #: Sender and receiver, as places in `PairMatrix.nodes`.
 Pair = tuple[int, int]
+
+
+class Curve(Struct, frozen=True):
+    """What a pair measured: `times` of messages of `sizes`, ascending, one way.
+
+    `late` is the 99th percentile of each. `overheads`: o at the sender and at the receiver, None
+    where it is not known; empty: it was not looked at. `per_message`: the time for each of many
+    messages in a row, which has g in place of L+2o.
+    """
+
+    sizes: tuple[int, ...]
+    times: tuple[float, ...]
+    late: tuple[float, ...] = ()
+    overheads: tuple[float | None, ...] = ()
+    per_message: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +70,8 @@ class PairMatrix:
     other pair busy. `controls`: those pairs of `again` that nobody suspected, which show what a
     good pair measures alone. `failed`: pair -> why a value of it is missing. `not_again`: number of
     suspects for which there was no time to measure them again. `inside`: empty where that was not
-    measured. What cannot have been measured `suites/all_pairs.py` refuses, with its line.
+    measured. `curves`: those of some suspects and controls, each measured alone several times. What
+    cannot have been measured `suites/all_pairs.py` refuses, with its line.
     """
 
     nodes: tuple[str, ...]
@@ -64,6 +82,7 @@ class PairMatrix:
     failed: Mapping[Pair, str] = field(default_factory=dict)
     not_again: int = 0
     inside: Inside = field(default_factory=Inside)
+    curves: Mapping[Pair, tuple[Curve, ...]] = field(default_factory=dict)
 
     @property
     def measured(self) -> NDArray[np.bool_]:

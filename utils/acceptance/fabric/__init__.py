@@ -20,6 +20,7 @@ from acceptance.fabric import (
     stored,
     summary,
     topology,
+    trainings,
     view,
 )
 from acceptance.fabric.counters import ERRORS

@@ -35,7 +35,8 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     carry more or less than an even share. `device` has the names of the fabric's links on a node,
     with commas: `mlx5_0/1`, `mlx5_0` for all its ports, `eth2`. `cable` is the metres of
     all cables on the shortest way between two nodes, `hops` the switches on it (no limit follows
-    from them). `view`: who looks at the whole fabric, here or a node of the partition. `gpus` are
+    from them), `switch` the us that each of them takes. `view`: who looks at the whole fabric, here
+    or a node of the partition. `gpus` are
     those of a node that checks take messages from, `nvlink` is what goes each way between any two
     of them past the PCIe, in GB/s; 0: nothing does.
     """
@@ -52,6 +53,7 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     device: str | None = None
     cable: Annotated[float, Meta(ge=0, lt=1e6, description="in metres")] | None = None
     hops: Annotated[int, Meta(ge=0, le=99, description="0 to 99")] | None = None
+    switch: Annotated[float, Meta(gt=0, lt=1e3, description="in us")] | None = None
     view: Literal["here", "node"] | None = None
     gpus: Annotated[int, Meta(ge=0, le=64, description="0 to 64, of a node")] = 0
     gpu_kind: Literal["cuda", "rocm"] | None = None

@@ -1,6 +1,6 @@
 """Nodes and pairs of one run compared with each other: the culprit, and the way between two."""
 
-from acceptance.nodes import cables, culprit, culprits
+from acceptance.nodes import cables, causes, culprit, culprits
 from acceptance.nodes.all_pairs import ALL_PAIRS, AllPairs, compared_pairs, finding_of
 from acceptance.nodes.culprit import FAILING, Culprit
 from acceptance.nodes.detours import Causes

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from acceptance.core.pairs import UNITS, PairMatrix
 from acceptance.core.text import plural, shortened
 from acceptance.fabric.routes import NONE, Routes
-from acceptance.fabric.topology import Topology
+from acceptance.fabric.topology import Link, Topology
 from acceptance.nodes.culprit import (
     CABLE,
     NODE,
@@ -289,9 +289,21 @@ def _explains(slow: Slow, culprit: Culprit, matrix: PairMatrix, ways: Ways) -> b
     return bool(np.isin(steps, slow.directions).any(axis=1).mean() >= EXPLAINED)
 
 
+def pairs_over(culprit: Culprit, ways: Ways) -> NDArray[np.bool_]:
+    """Return which pairs have a route over the cable that is a culprit."""
+    ends = (*culprit.nodes, *culprit.others)
+    links = [n for n, link in enumerate(ways.routes.links) if _ends(link, ways) == ends]
+    over = np.isin(ways.steps, [2 * n + way for n in links for way in (0, 1)])
+    pairs: NDArray[np.bool_] = np.any(over, axis=2)
+    return pairs
+
+
+def _ends(link: Link, ways: Ways) -> tuple[str, ...]:
+    return tuple(map(ways.topology.name, ways.topology.from_below(link)))
+
+
 def _culprit(slow: Slow, matrix: PairMatrix, ways: Ways) -> Culprit:
-    ends = ways.topology.from_below(ways.routes.links[slow.link])
-    left, right = map(ways.topology.name, ends)
+    left, right = _ends(ways.routes.links[slow.link], ways)
     median = float(np.nanmedian(matrix.values[QUANTITY]))
     elsewhere = str(slow.elsewhere) if slow.elsewhere else "none"
     words = [

@@ -11,6 +11,7 @@ from acceptance.core.kinds import CRITICAL, MAJOR, MINOR
 from acceptance.core.pairs import ALL_UNITS, INSIDE
 from acceptance.core.text import number_text, plural, shortened
 from acceptance.core.words import direction
+from acceptance.detection.causes import Cause
 
 #: A node that is slow with (nearly) everybody, in what it sends, or in what it receives; one that
 #: is slow inside; half of the nodes and more; a path that is slow, or in one direction; what many
@@ -81,7 +82,8 @@ class Culprit(Struct, frozen=True):
     measured there. `again` is the ratio when such pairs were measured again with nothing else
     busy; None: they were not. `why` says what failed, or why nothing could be judged. Of a cable
     `nodes` and `others` are its ends, `leaf02[40]`, and `why` is what its routes show; of a node
-    what its own cable trained at, if that is known.
+    what its own cable trained at, if that is known. `cause`: why it is slow, by curves of its pairs
+    and of good ones; None: nobody asked.
     """
 
     kind: str
@@ -96,6 +98,7 @@ class Culprit(Struct, frozen=True):
     of: int = 0
     again: float | None = None
     why: str = ""
+    cause: Cause | None = None
 
     @property
     def fails(self) -> bool:
@@ -143,12 +146,13 @@ class Culprit(Struct, frozen=True):
         """Return the sentence that a verdict shows: who, what it points at, how much."""
         if self.kind == NOT_JUDGED:
             return ": ".join(filter(None, (self.quantity, self.subject, self.why)))
+        cause = f"; {self.cause.text}" if self.cause else ""
         if self.kind == CABLE:
-            return f"{self.subject}: {self.why}"
+            return f"{self.subject}: {self.why}{cause}"
         if self.kind == FAILED:
             return f"{self.subject}: {_count(self.pairs, self.of)} failed: {self.why}"
         text = f"{self.subject} {self.reason}: {self.numbers}"
-        return f"{text}; {self.why}" if self.why else text
+        return (f"{text}; {self.why}" if self.why else text) + cause
 
     @property
     def reason(self) -> str:

@@ -42,6 +42,7 @@ from acceptance.detection.constants import (
     NIGHT_STEADIEST,
     NODES_NAMED,
 )
+from acceptance.regressions.causes import cause_of
 from acceptance.regressions.changes import Change, OpenIncident, SlowNight
 from acceptance.regressions.history import Nights, PastSession, Sample, Series
 from acceptance.regressions.progress import Recent
@@ -367,6 +368,9 @@ def _open(
     if wide or slow:
         share = f"{len(members)} of {max(len(here), len(members))} metrics of the partition"
         cause = f"{share} moved: the machine, not the metrics" + (f"; {cause}" if cause else "")
+    why = cause_of(worst, members, here, anchor)
+    if why is not None:
+        cause = f"{cause}; {why.text}" if cause else why.text
     since = anchor.start if worst.kind == "machine" else worst.time
     told = "machine" if wide or slow else kind
     finding = _finding(told, worst, since, len(members) - 1, cause)

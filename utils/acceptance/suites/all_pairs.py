@@ -9,6 +9,8 @@ The file that `--output` names, of three nodes and the first of two rounds::
     {"type":"round","number":1,"latency_us":[1.2312,1.2294,null],
      "bandwidth_MBps":[12021,12019,null],"both_MBps":[11873,11902,null]}
     {"type":"again","because":"suspect","sender":0,"receiver":1,"latency_us":1.23,...}
+    {"type":"curve","because":"suspect","sender":0,"receiver":1,"bytes":[8,16,...],
+     "time_us":[1.2301,...],"late_us":[1.2502,...],"overhead_us":[0.21000,0.20900]}
     {"type":"end","not_measured":0,"not_again":0}
 
 each of them in one line. A round has a value of each sender by its rank; in round k of the
@@ -17,7 +19,9 @@ are of the schedule `chosen` and have a list `to` of the receivers, -1 for none.
 any order. With two ranks on each node what these measured comes first, as round 0, where a node is
 its own receiver. Values are null where a node does not send, or failed as a line before its round
 says. A `suspect` was measured once more while no other was busy, because its value was low, a
-`control` to compare it with; where that failed, it has a `why` in place of values. The end has the
+`control` to compare it with; where that failed, it has a `why` in place of values. A curve has of
+such a pair the median and the 99th percentile of a message's time by its size, and how long posting
+one of 8 bytes takes at both ends, null where no clock shows it. The end has the
 rounds that were not measured, and the suspects that were not measured again, for lack of time. A
 file without it is that of a job that ended early.
 
@@ -34,7 +38,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import msgspec
 
 from acceptance.core.errors import ParseError
-from acceptance.core.pairs import ALL_UNITS, INSIDE, UNITS, Inside, Pair, PairMatrix
+from acceptance.core.pairs import ALL_UNITS, INSIDE, UNITS, Curve, Inside, Pair, PairMatrix
 from acceptance.core.records import Measured as Positive
 from acceptance.core.records import Text, Whole
 from acceptance.core.words import sized
@@ -203,6 +207,19 @@ class Again(Record, tag="again", frozen=True):
     why: str = ""
 
 
+class CurveLine(Record, tag="curve", frozen=True):
+    """The curve of a pair that was alone, or why it has none; a pair has several."""
+
+    because: Literal["suspect", "control"]
+    sender: Count
+    receiver: Count
+    bytes: tuple[Whole, ...] = ()
+    time_us: tuple[Positive, ...] = ()
+    late_us: tuple[Positive, ...] = ()
+    overhead_us: tuple[Positive | None, Positive | None] = (None, None)
+    why: str = ""
+
+
 class End(Record, tag="end", frozen=True):
     """The rounds that were not measured, and the suspects that were not measured again."""
 
@@ -212,7 +229,7 @@ class End(Record, tag="end", frozen=True):
 
 _EXPONENT = re.compile(r"[eE][-+\d]")
 _JOB = msgspec.json.Decoder(Job)
-_LINE = msgspec.json.Decoder(Failed | Round | Again | End)
+_LINE = msgspec.json.Decoder(Failed | Round | Again | CurveLine | End)
 
 
 class Measured(LineReader):
@@ -242,6 +259,7 @@ class Measured(LineReader):
         self.failing: dict[Pair, str] = {}
         self.again: dict[str, dict[Pair, float]] = {quantity: {} for quantity in UNITS}
         self.controls: set[Pair] = set()
+        self.curves: dict[Pair, list[Curve]] = {}
         #: Whether nodes were measured inside: what is on the diagonals.
         self.inside = False
         self.end: End | None = None
@@ -273,6 +291,8 @@ class Measured(LineReader):
                     self._read_round(row)
                 case Again() as again:
                     self._read_again(again)
+                case CurveLine() as curve:
+                    self._read_curve(curve)
                 case End() as end:
                     self.end = end
         if not self.end:
@@ -363,6 +383,26 @@ class Measured(LineReader):
         if row.because == "control":
             self.controls.add(pair)
 
+    def _read_curve(self, row: CurveLine) -> None:
+        """Take a curve of a pair that was measured alone before."""
+        pair = self._pair(row.sender, row.receiver)
+        if self.failing or pair[0] == pair[1]:
+            raise self.error("a curve within a round, or of a node with itself")
+        lists = row.bytes, row.time_us, row.late_us
+        if row.why and not any(lists):
+            return
+        if row.why or not row.bytes or len({*map(len, lists)}) > 1:
+            raise self.error("neither a time of each size nor only why there is none")
+        if [*row.bytes] != sorted({*row.bytes}) or row.bytes[-1] > self.job.bytes:
+            raise self.error("sizes that are not in their order, or above that of the job")
+        if any(late < time for time, late in zip(row.time_us, row.late_us, strict=True)):
+            raise self.error("a 99th percentile below the median")
+        known = self.again["latency"].keys() | self.failed.keys()
+        if pair not in known or (pair in self.controls) != (row.because == "control"):
+            raise self.error("a curve of a pair that was not measured again as this")
+        curve = Curve(row.bytes, row.time_us, row.late_us, row.overhead_us)
+        self.curves.setdefault(pair, []).append(curve)
+
     def _matrix(self) -> PairMatrix:
         """Return what was read, with that of the nodes inside apart from that of their pairs."""
         inside = Inside(
@@ -384,6 +424,7 @@ class Measured(LineReader):
             _between(self.failed),
             self.end.not_again if self.end else 0,
             inside,
+            {pair: tuple(curves) for pair, curves in self.curves.items()},
         )
 
 
@@ -417,6 +458,10 @@ def middle(parts: Sequence[PairMatrix]) -> tuple[PairMatrix, int]:
             _middle_of_each([part.inside.again for part in parts]),
             {node: why for part in parts for node, why in part.inside.failed.items()},
         ),
+        {
+            pair: tuple(curve for part in parts for curve in part.curves.get(pair, ()))
+            for pair in dict.fromkeys(pair for part in parts for pair in part.curves)
+        },
     )
     return matrix, int(times[times > 0].min(initial=len(parts)))
 

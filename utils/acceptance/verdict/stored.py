@@ -132,7 +132,7 @@ MOST = 10
 #: What stands for the whole fabric among the quantities that an alert is compared in.
 _FABRIC = "fabric"
 #: Characters of what an alert says.
-_LONGEST = 300
+_LONGEST = 600
 
 
 def announce(verdict: Verdict, known: Iterable[Alert]) -> None:

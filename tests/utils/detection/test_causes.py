@@ -1,0 +1,137 @@
+"""`detection/causes.py`: which cause made curves have, and when nobody can tell."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from acceptance.core.pairs import Curve
+from acceptance.detection import causes
+from acceptance.detection.causes import CANNOT_TELL, CAUSES, Facts, Step
+
+SIZES = tuple(8 << k for k in range(16))
+GOOD = {"start": 1.2, "gap": 4e-5, "eager": 16384, "overhead": (0.2, 0.2), "late": 1.3}
+FACTS = Facts((Step(2.0, "2 of 4 lanes"), Step(4.0, "1 of 4 lanes")), switch=0.13)
+
+
+def curve(draw, noise=0.02, **other):
+    """Return a curve: eager messages, and from a limit on a handshake of as long as a message."""
+    made = GOOD | other
+    size = np.array(SIZES)
+    times = made["start"] * (1 + (size >= made["eager"])) + made["gap"] * size
+    times = times * np.exp(noise * draw.standard_normal(len(SIZES)))
+    overheads = tuple(each and each * np.exp(noise * draw.standard_normal())
+                      for each in made["overhead"])  # fmt: skip
+    return Curve(SIZES, tuple(times), tuple(times * made["late"]), overheads)
+
+
+def side(seed, count=10, **other):
+    draw = np.random.default_rng(seed)
+    return [curve(draw, **other) for _ in range(count)]
+
+
+def told(facts=FACTS, good=None, **slow):
+    return causes.judge(side(1, **(good or {})), side(2, **slow), facts)
+
+
+FAULTS = {
+    "link-trained-lower": ({"gap": 8e-5}, "G 2.0", "L+2o and o the same: 2 of 4 lanes"),
+    "rate-lost": ({"gap": 5.6e-5}, "G 1.4", "no lanes or rate of the link explain that"),
+    "longer-route": ({"start": 1.46}, "instead of 1.2", "over 2 switches more, of 0.13 us each"),
+    "delay": ({"start": 1.9}, "L+2o 1.5", "a delay on the way"),
+    "processor": (
+        {"start": 1.5, "overhead": (0.2, 0.5)}, "o at the receiver 2.5",
+        "the clock of the processor at the receiver",
+    ),
+    "another-way": ({"start": 12, "gap": 3e-4}, "L+2o 9.97", "another transport"),
+    "protocol-switch": ({"eager": 512}, "messages of 512 B to 8 KiB 1.", "(its eager limit)"),
+    "noise": ({"late": 9.0}, "the 99th percentile", "noise or load"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_each_cause_is_told_with_its_numbers(kind):
+    slow, numbers, said = FAULTS[kind]
+    cause = told(**slow)
+    assert cause.kind == kind, cause.text
+    assert numbers in cause.text
+    assert said in cause.text
+
+
+def test_each_cause_of_the_table_is_tried():
+    assert {*FAULTS} == {*CAUSES}
+
+
+def test_by_what_is_not_known_of_a_fabric_nothing_is_named():
+    cause = told(Facts(), start=1.46)
+    assert cause.kind == "delay"
+    assert "a longer route or a delay on the way" in cause.text
+    assert "half of the lanes or half of the rate" in told(Facts(), gap=8e-5).text
+
+
+def test_of_a_ping_pong_alone_it_says_that_o_is_not_known():
+    without = {"overhead": (None, None)}
+    cause = told(good=without, start=1.9, **without)
+    assert cause.kind == "delay"
+    assert "o alone nobody measured, it may be the processors" in cause.text
+
+
+def test_where_a_slot_was_slower_before_the_rate_of_the_link_tells():
+    facts = Facts((Step(2.0, "rate DDR instead of QDR", rate=20000.0),))
+    assert told(facts, gap=5e-5).kind == "link-trained-lower"
+    assert told(facts, gap=6e-5).kind == "rate-lost"
+
+
+@pytest.mark.parametrize(
+    ("good", "slow", "why"),
+    [
+        ({}, {}, "measured alone it is as good"),
+        ({"noise": 0.7}, {"noise": 0.7}, "noise hides what differs"),
+        ({}, {"start": 0.6, "late": 1.3, "eager": 10**9}, "that fits no cause"),
+    ],
+)
+def test_what_nobody_can_tell_is_told(good, slow, why):
+    cause = told(good=good, **slow)
+    assert cause.kind == CANNOT_TELL, cause.text
+    if why != "that fits no cause":
+        assert why in cause.text
+
+
+def test_of_healthy_curves_seldom_a_cause_is_told():
+    told_of = [causes.judge(side(seed), side(seed + 100), FACTS).kind for seed in range(8)]
+    assert sum(kind != CANNOT_TELL for kind in told_of) <= 1, told_of
+
+
+def test_without_curves_or_sizes_in_common_it_says_so():
+    assert "0 good curves and 10 slow ones" in causes.judge([], side(1), FACTS).text
+    short = [replace_sizes(each, 5) for each in side(1)]
+    assert "6 are required" in causes.judge(side(1), short, FACTS).text
+
+
+def replace_sizes(of, count):
+    return Curve(of.sizes[:count], of.times[:count], of.late[:count], of.overheads)
+
+
+def test_what_passed_in_a_turn_is_of_both_sides():
+    good, slow = side(1, noise=0.005), side(2, noise=0.005, gap=8e-5)
+    clocks = np.exp(0.4 * np.random.default_rng(3).standard_normal(len(good)))
+    slower = [[[scaled(each, clock)] for each, clock in zip(of, clocks, strict=True)]
+              for of in (good, slow)]  # fmt: skip
+    assert causes.judge(*causes.in_turn(*slower), FACTS).kind == "link-trained-lower"
+    # Without their turns only noise is seen.
+    alone = [[each for turn in of for each in turn] for of in slower]
+    assert causes.differ(*causes.in_turn(*slower)).ratios["gap"].error < (
+        causes.differ(*alone).ratios["gap"].error / 4
+    )
+
+
+def scaled(of, clock):
+    times, late = ([clock * each for each in values] for values in (of.times, of.late))
+    return Curve(of.sizes, tuple(times), tuple(late), tuple(clock * o for o in of.overheads))
+
+
+def test_the_table_is_data():
+    for row in CAUSES.values():
+        assert {*row.states} <= {"start", "gap", "overhead", "middle", "tail"}
+        with pytest.raises(AttributeError):
+            replace(row).states = {}
