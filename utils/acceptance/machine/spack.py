@@ -15,8 +15,6 @@ import os
 import re
 import shutil
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -191,6 +189,9 @@ def _reaches_sources() -> bool:
     """Tell whether Spack has a mirror, or a network that reaches the one of its own."""
     if os.environ.get("SPACK_MIRROR"):
         return True  # which is looked at when an environment is composed
+    import urllib.error
+    import urllib.request
+
     request = urllib.request.Request(PUBLIC, method="HEAD")
     try:
         urllib.request.urlopen(request, timeout=PATIENCE).close()

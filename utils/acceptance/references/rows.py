@@ -15,9 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from pybtex.database import parse_string
-from pybtex.exceptions import PybtexError
-
 from acceptance.core import records
 from acceptance.core.words import RATES, TECHNOLOGIES, UNITS, is_simulated, split_metric
 from acceptance.references.records import (
@@ -130,6 +127,9 @@ def number(text: str) -> float:
 
 def papers(path: Path) -> dict[str, str]:
     """Return the papers of a BibTeX file: key -> title."""
+    from pybtex.database import parse_string
+    from pybtex.exceptions import PybtexError
+
     try:
         entries = parse_string(text_of(path), bib_format="bibtex").entries
     except PybtexError as err:

@@ -25,9 +25,8 @@ from datetime import datetime
 from functools import cache, cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import jinja2
 from markupsafe import Markup
 
 from acceptance.core.errors import Fault
@@ -35,6 +34,9 @@ from acceptance.core.text import bytes_text, plural, printable, shortened
 from acceptance.core.text import time_text as seconds_text
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
+
+if TYPE_CHECKING:
+    import jinja2
 
 #: How an axis is drawn; dates by `static/history.js` alone.
 Scale = Literal["linear", "log", "category", "date"]
@@ -367,8 +369,10 @@ def _off_axis(plot: Plot) -> str:
 
 
 @cache
-def environment() -> jinja2.Environment:
+def environment() -> "jinja2.Environment":
     """Return what fills in the templates of the report."""
+    import jinja2
+
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,

@@ -15,10 +15,10 @@ import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
 import yaml
 
 from acceptance.core import state_files
@@ -41,6 +41,9 @@ from acceptance.site import cluster, fabric_of_node
 from acceptance.site.cluster import Cluster, Kind, account
 from acceptance.site.fabric_of_node import Fabric
 
+if TYPE_CHECKING:
+    import jinja2
+
 #: A comment that asks for something, to the end of its sentence or of the comment.
 _FILL_IN = re.compile(r"^ *# fill in: (?P<what>.*(?:(?<!\.)\n *# (?!fill in:).*)*)", re.MULTILINE)
 #: As ReFrame's schema has it.
@@ -49,11 +52,6 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*\Z", re.ASCII)
 _SYSTEM, _PACKAGES = "config/systems/{}.py", "spack-envs/systems/{}/packages.yaml"
 
 
-_TEMPLATES = jinja2.Environment(
-    loader=jinja2.FileSystemLoader(Path(__file__).parent),
-    trim_blocks=True,
-    undefined=jinja2.StrictUndefined,
-)
 #: Patterns of host names; a site with more kinds of name writes its own.
 _MAX_PATTERNS = 8
 _DIGITS = r"\d+"
@@ -301,9 +299,20 @@ def _try(text: str, name: str) -> None:
             raise Fault(f"the fabric of {name}, as it was found, cannot be: {err}") from None
 
 
+@cache
+def _templates() -> "jinja2.Environment":
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        trim_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
 def render(template: str, **values: object) -> str:
     """Return the text that a template of this folder makes of values."""
-    return _TEMPLATES.get_template(template).render(**values) + "\n"
+    return _templates().get_template(template).render(**values) + "\n"
 
 
 def text_of(plan: Plan) -> str:
