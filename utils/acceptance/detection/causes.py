@@ -36,6 +36,8 @@ CERTAIN = 3.0
 ALIKE = 3.0
 #: By how much the clock of a processor changes at most, from its lowest to its highest. [chosen]
 CLOCKS = 4.0
+#: The ratio (its logarithm) by which both L+2o and G are others on another way. [chosen]
+ANOTHER = 0.25
 #: Draws of the bootstrap. [chosen] an error is known to a tenth.
 _DRAWS = 50
 #: What is so small a part of the largest difference is no difference beside it. [chosen]
@@ -190,8 +192,9 @@ def _is_clock(difference: Difference) -> bool:
 
 
 def _another_way(difference: Difference, facts: Facts) -> str:
+    is_other = min(abs(difference.ratios[name].log) for name in (START, GAP)) > ANOTHER
     is_way = difference.states[OVERHEAD] != UP or not _is_clock(difference)
-    return "another transport, or another place of the ranks" * is_way
+    return "another transport, or another place of the ranks" * (is_other and is_way)
 
 
 def _processor(difference: Difference, facts: Facts) -> str:
