@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.fabric import kinds, stored, view
+from acceptance.fabric import kinds, outputs, seen, stored, view
 from acceptance.fabric.parallel import LEAST
 from tests import ibsim
 from tests.utils.fabric import faults as those
@@ -22,8 +22,11 @@ def readings(*sent, found=FOUND):
     for number, counts in enumerate(sent):
         traffic = counts
         if counts is not None:
-            ends = zip((FIRST, SECOND), counts, strict=True)
-            traffic = {link.ends[0]: {"PortXmitData": count} for link, count in ends}
+            traffic = {end: {"PortXmitData": 0} for end in found.by_end}
+            for link, count in zip((FIRST, SECOND), counts, strict=True):
+                traffic[link.ends[0]] = {"PortXmitData": count}
+                if count is None:  # it did not answer
+                    del traffic[link.ends[1]]
         told, state = view.judge(
             found, {}, hosts=view.Hosts({}, those.HDR), accepted=None, before=state,
             now=2.0 + number, traffic=traffic,
@@ -62,13 +65,15 @@ def test_the_cables_between_two_switches_are_known_as_such():
         ([(WORDS, WORDS), (2 * WORDS, 0)], []),
         ([(0, 0), (0xFFFFFFFF, 0)], []),
         ([(2 * WORDS, 0)], []),
+        ([(0, 0), (2 * WORDS, None)], []),
+        ([(0, None), (2 * WORDS, 1)], []),
         # One that was not read: the next one is compared with the last that was.
         ([(0, 0), None], []),
         ([(0, 0), None, (2 * WORDS, 0)], [(kinds.UNUSED, SECOND)]),
     ],
 )  # fmt: skip
 def test_what_a_cable_carries_is_compared_with_those_beside_it(sent, expected):
-    counts = [each and tuple(map(int, each)) for each in sent]
+    counts = [each and tuple(n if n is None else int(n) for n in each) for each in sent]
     told = readings(*counts)
     assert words(told) == [(kind, FOUND.link_text(link)) for kind, link in expected]
     assert not any(each.fails for each in told if each.kind in SAID)
@@ -110,3 +115,16 @@ def test_a_cable_that_carries_nothing_is_seen_in_a_fabric(look):
             now=2.0, traffic=reading.traffic,
         )  # fmt: skip
     assert words(told) == [(kinds.UNUSED, FOUND.link_text(SECOND))]
+    path = second.folder / "traffic.out"
+    path.write_text(path.read_text().partition("## Summary")[0])
+    cut = outputs.read(second.folder)
+    assert cut.traffic is None
+    assert [(fault.kind, fault.device) for fault in cut.faults] == [("form", "traffic")]
+    # The fabric was looked at all the same, and what is missing is told.
+    assert seen.not_looked([cut]) == ""
+    assert [(each.kind, each.device) for each in seen.notes([cut])] == [
+        (kinds.NOT_JUDGED, "traffic")
+    ]
+    (second.folder / "traffic.status").unlink()
+    (fault,) = outputs.read(second.folder).faults
+    assert "it was not run, so the counters of data were not read" in fault.text

@@ -58,6 +58,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
 from acceptance.core.errors import Fault, ParseError, read_whole
 from acceptance.core.findings import Finding
 from acceptance.core.text import one_line, plural, shortened
@@ -440,8 +442,11 @@ def read(folder: Path) -> Reading:
         faults.append(_fault(folder, "half", "ibqueryerrors", text))
     carried = None
     if topology and topology.parallel:
-        data = _output(folder, TRAFFIC, parse_query_errors, faults)
+        wrong: list[Finding] = []
+        data = _output(folder, TRAFFIC, parse_query_errors, wrong)
         carried = data[0] if data else None
+        # Whatever is wrong with it, the fabric was looked at.
+        faults += [msgspec.structs.replace(fault, device=TRAFFIC) for fault in wrong]
     if topology and _answered(folder, _ROUTES, faults) and _routes_of(folder) is None:
         faults.append(_fault(folder, "empty", _ROUTES, "it printed nothing"))
     return Reading(

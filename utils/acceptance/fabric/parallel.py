@@ -22,11 +22,16 @@ LEAST = 10**9
 
 
 def kept_of(topology: Topology, traffic: Counters, before: KeptTraffic) -> KeptTraffic:
-    """Return what is kept of the cables beside others, given what is kept of the last reading."""
+    """Return what is kept of the cables beside others, given what is kept of the last reading.
+
+    Of one with an end that did not answer nothing is: no counter is no zero.
+    """
     kept: KeptTraffic = {}
     for link in (link for links in topology.parallel for link in links):
         key = " ".join(map(str, link.ends))
-        sent = [traffic.get(end, {}).get(_SENT, 0) for end in link.ends]
+        sent = [traffic[end][_SENT] for end in link.ends if _SENT in traffic.get(end, {})]
+        if len(sent) < len(link.ends):
+            continue
         grown = [now - was for now, was in zip(sent, before.get(key, ())[:2], strict=False)]
         known = len(grown) == len(sent) and min(grown) >= 0 and _FULL not in sent
         kept[key] = (sent[0], sent[1], sum(grown) if known else None)
