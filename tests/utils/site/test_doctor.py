@@ -5,13 +5,13 @@ import sys
 import pytest
 
 from acceptance.core.paths import Workspace
-from acceptance.machine import Spack, externals
+from acceptance.machine import Spack, externals, spack_suites
 from acceptance.machine.missing import already_there, not_provided
 from acceptance.rfm import configuration
 from acceptance.site import BROKEN, MISSING, OK, doctor, examine
 from acceptance.suites import SUITES
 from tests import fake_spack
-from tests.places import ROOT, workspace
+from tests.places import HERE, ROOT, workspace
 from tests.sysfs import Sysfs
 
 SYSTEM = """
@@ -120,23 +120,26 @@ def test_gpus_that_nobody_states_are_told_with_what_to_write(gpus):
     )
 
 
+#: The titles of the suites that Spack builds.
+BUILT = {SUITES[name].title for name in spack_suites(HERE)}
+
+
 @pytest.fixture
 def suites(tmp_path, monkeypatch):
     """Examine a cluster whose suites Spack builds; return the rows of its suites."""
     monkeypatch.setenv("ACCEPTANCE_VAR", str(tmp_path))
-    titles = {suite.title for suite in SUITES.values()}
 
     def rows(spack):
         monkeypatch.setattr(Spack, "find", lambda workspace: spack)
         examined = examine(workspace(tmp_path), [ROOT / "config/settings.py"], "koop2008")
-        return [row for row in examined if row.what in titles]
+        return [row for row in examined if row.what in BUILT]
 
     return rows
 
 
 def test_without_a_spack_what_it_builds_is_missing(suites):
     rows = suites(None)
-    assert {row.what for row in rows} == {suite.title for suite in SUITES.values()}
+    assert {row.what for row in rows} == BUILT
     assert {row.state for row in rows} == {MISSING}
     assert all("no Spack to build it" in row.found for row in rows)
     assert {row.remedy for row in rows} == {"make spack, or set SPACK_ROOT"}
