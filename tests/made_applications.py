@@ -41,7 +41,7 @@ def of_himeno(grid="S", processes=2, loops=60, seconds=3.0, gosa=None, last=1e-4
   Loop executed for  {loops}  times
   Gosa :   {last:.8E}
   MFLOPS:   {rate!r}   time(s):   {seconds!r}
-  Score based on Pentium III 600MHz :   {rate / 82.84:.7f}
+  Score based on Pentium III 600MHz :   {rate / 82.84:.8g}
 """
 
 

@@ -87,10 +87,10 @@ def test_what_an_environment_states():
     [
         ({"mpi": "open-mpi"}, "unknown mpi: 'open-mpi'; known: openmpi, mpich, "),
         ({"version": {}}, "unknown key 'version' in the extras of an environment; known: mpi, "),
-        ({"versions": {"NPB": "3.3.1"}}, "unknown key 'NPB' in versions; known: hpcc, "),
+        ({"versions": {"NPB": "3.3.1"}}, "unknown key 'NPB' in versions; known: cpmd, "),
         ({"versions": "3.3.1"}, "versions is '3.3.1'; Expected `object`, got `str`"),
         ({"versions": {"npb": 3.3}}, "versions is {'npb': 3.3}; Expected `str`, got `float`"),
-        ({"suites": {"Imb": "/opt"}}, "unknown key 'Imb' in suites; known: hpcc, "),
+        ({"suites": {"Imb": "/opt"}}, "unknown key 'Imb' in suites; known: cpmd, "),
         ({"suites": {"imb": ""}}, "suites is {'imb': ''}; Expected `str` of length >= 1"),
         ({"spack": {}}, 'spack is {}; it has to be {"mpi": a text}'),
         ({"spack": {"mpi": "m", "x": "y"}}, "spack is {'mpi': 'm', 'x': 'y'}; it has to be "),

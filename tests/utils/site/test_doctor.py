@@ -25,6 +25,9 @@ site_configuration = {{"systems": [SYSTEM], "environments": []}}
 """
 QDR = {"technology": "infiniband", "rate": "QDR", "lanes": 4, "pcie": "2.0", "pcie_lanes": 8}
 
+#: The titles of the suites that Spack builds.
+BUILT = {SUITES[name].title for name in spack_suites(HERE)}
+
 
 @pytest.fixture
 def row(tmp_path, monkeypatch):
@@ -150,10 +153,6 @@ def test_rails_of_a_node_that_was_not_looked_at_are_not_compared(devices):
     [(state, found, _)] = devices("rails of fast", "slurm", device="eth1,eth2")
     assert state == OK
     assert found.startswith("2 a node; not compared: acceptance doctor --ask-nodes")
-
-
-#: The titles of the suites that Spack builds.
-BUILT = {SUITES[name].title for name in spack_suites(HERE)}
 
 
 @pytest.fixture

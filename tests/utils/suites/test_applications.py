@@ -67,13 +67,14 @@ def test_good_outputs_give_their_times_and_rates():
         ("himeno", "600MHz :   ", "600MHz :   1", "follows"),
         ("namd", "-222495.4000", "-22249.5400", "where apoa1 has -222495.4"),
         ("namd", "-222495.4000", "nan", "no finite number"),
+        ("namd", "WallClock: 137.2", "WallClock: 1372", "is no number as NAMD prints it"),
         ("namd", "WallClock: 137", "WallClock: 117", "a step ended after"),
         ("cpmd", "-683.00000 -683.00000 -682.99995", "-683.0 -683.0 -680.0", "EHAM is not"),
         ("cpmd", "=       -683.0", "=       -583.0", "it did not restart from it"),
         ("cpmd", "         4  0.00012", "            0.00012", "4 steps of 5"),
         ("specmpi", '262.012345,5.973,1,S,,,,,,"Sel', '62.012345,5.973,1,S,,,,,,"Sel', "times of"),
         ("specmpi", '"Tested', '"tested', "the table is cut"),
-        ("specmpi", "262.012345", "2,62.012345", "the status is 1"),
+        ("specmpi", "262.012345", "2,62.012345", "13 values under a title of 12"),
     ],
 )
 def test_another_run_or_a_mutilated_output_is_refused(suite, old, new, words):

@@ -170,11 +170,11 @@ class Output(LineReader):
             raise self.error(f"{loops} loops, where {found[_TEXTS[9]][0]} were announced")
         for count, mflops, time in ((3, *rehearsed), (loops, rate, seconds)):
             made = 1e-6 * inner * _OPERATIONS * count / time if time else 0.0
-            if not isclose(mflops, made, rel_tol=1e-5):
+            if not isclose(mflops, made, rel_tol=1e-6):
                 raise self.error(f"{mflops:.7g} MFLOPS, where {count} loops in {time:.7g} s are "
                                  f"{made:.7g}")  # fmt: skip
         score = self.real(found[_TEXTS[13]][0])
-        if not isclose(score, rate / 82.84, rel_tol=1e-5):
+        if not isclose(score, rate / 82.84, rel_tol=1e-6):
             raise self.error(f"a score of {score:.7g}, where {rate / 82.84:.7g} follows")
         # At first each point changes by what two neighbours in k have more than it has.
         first = inner / (3 * (GRIDS[grid][2] - 2) ** 2) ** 2

@@ -34,7 +34,7 @@ _VERSION = re.compile(r"Info: NAMD\s+(\S+)\s+for\s")
 _PROCESSES = re.compile(r"Info: Running on (\d+) processors\b")
 _ATOMS = re.compile(r"Info: (\d+) ATOMS\Z")
 _END = re.compile(r"WallClock: (\S+)\s+CPUTime: (\S+)\s+Memory: (\S+) MB\Z")
-_WALL = re.compile(r"TIMING: (\d+)\s.*\bWall: ([^,\s]+),")
+_WALL = re.compile(r"TIMING: (\d+)\s.*\bWall: (\d+(?:\.\d+)?),")
 _FAILED = re.compile(r"(FATAL )?ERROR\b:?|Charm\+\+ fatal error|.*\bPartition \d+ aborted")
 
 
@@ -50,7 +50,7 @@ class Output(LineReader):
     """An output of NAMD: its version, processes, atoms, steps with energies, and its time (s)."""
 
     suite = "NAMD"
-    decimal = re.compile(r"-?\d+(\.\d+)?\Z", re.ASCII)
+    decimal = re.compile(r"-?\d+\.\d+\Z", re.ASCII)
 
     def __init__(self, text: str, source: str) -> None:
         super().__init__(text, source)
@@ -74,7 +74,7 @@ class Output(LineReader):
             elif line.startswith("ENERGY:"):
                 self._read_energy(line.split()[1:])
             elif found := _WALL.match(line):
-                self.wall = self.real(found[2])
+                self.wall = float(found[2])
             elif found := _END.match(line.rstrip()):
                 self.require_whole_line()
                 if self.seconds:

@@ -45,7 +45,7 @@ SUITE = Suite("specmpi", "SPEC MPI2007", (PROGRAM,), "", BENCHMARKS, inputs=(SET
 
 #: The tables, and what begins a row's last field there.
 _TABLES = {"Full Results Table": f"{SIZE}", "Selected Results Table": "SelectedIteration (base #1"}
-_COLUMNS = ("Base # Ranks", "Base Run Time", "Base Status")
+_COLUMNS = ("Base # Ranks", "Base Run Time", "Base Status", "Description")
 _STATUS = {
     "CE": "it was not compiled", "RE": "it ended with a failure", "VE": "its results are wrong",
     "NR": "it did not run",
@@ -109,7 +109,10 @@ class Output(LineReader):
         if len(found) != 1 or {*_COLUMNS} - {*header}:
             raise self.error(f"{title}: {len(found)} rows of {code}, where one run was asked for")
         number, fields = found[0]
-        return number, {"Description": "", **dict(zip(header, fields, strict=False))}
+        if len(fields) != len(header):
+            self.stand(number, ",".join(fields))
+            raise self.error(f"{len(fields)} values under a title of {len(header)}")
+        return number, dict(zip(header, fields, strict=True))
 
 
 def parse(text: str, code: str, processes: int, source: str) -> tuple[float, str]:
