@@ -286,7 +286,7 @@ def main() -> None:
                     f"{run.clock.scatter:.2f}", " ".join(sorted(told)) or "nobody",
                 ])  # fmt: skip
     header = ["injected", "exchanges", "late", *TRUTHS, "clock (us)", "finding"]
-    print(table(header, rows))
+    print(table(header, rows, width=120))
     matrix.update(every)
     causes = (*NAMES, NETWORK, UNEXPLAINED)
     print(table(["truth", *(f"said {cause}" for cause in causes)], [
