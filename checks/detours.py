@@ -84,8 +84,8 @@ class Detours(EveryNode):
         say = f"sh {osnoise.SCRIPT} {self.tracing}"
         self.postrun_cmds = [
             "status=$?",
-            f"[ -r {self.tracing}/current_tracer ] && on_each={self.launch_command()!r}",
-            f"$on_each {say} > {KERNEL}",
+            f"if [ -r {self.tracing}/current_tracer ]; then {self.launch_command()} {say}; "
+            f"else {say}; fi > {KERNEL}",
             "(exit $status)",
             *self.postrun_cmds,
         ]

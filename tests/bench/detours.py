@@ -17,6 +17,7 @@ share that is given to it; one for which it says that it cannot tell is not.
 """
 
 import argparse
+import bisect
 import ctypes
 import json
 import mmap
@@ -123,8 +124,10 @@ class Switches:
 
 
 def covered(spans: list[Span], begin: float, end: float) -> float:
-    """Return how much of a time these spans cover."""
-    return sum(max(0.0, min(end, b) - max(begin, a)) for a, b in spans)
+    """Return how much of a time these spans, in their order, cover."""
+    first = bisect.bisect(spans, begin, key=lambda span: span[1])
+    last = bisect.bisect(spans, end, key=lambda span: span[0])
+    return sum(max(0.0, min(end, b) - max(begin, a)) for a, b in spans[first:last])
 
 
 class Run:
@@ -283,7 +286,7 @@ def main() -> None:
                     f"{run.clock.scatter:.2f}", " ".join(sorted(told)) or "nobody",
                 ])  # fmt: skip
     header = ["injected", "exchanges", "late", *TRUTHS, "clock (us)", "finding"]
-    print(table(header, rows))
+    print(table(header, rows, width=120))
     matrix.update(every)
     causes = (*NAMES, NETWORK, UNEXPLAINED)
     print(table(["truth", *(f"said {cause}" for cause in causes)], [

@@ -36,13 +36,13 @@ def test_each_rank_of_a_node_has_one_of_the_other_node(program):
 
 
 def test_slow_exchanges_are_bounded_and_the_clock_that_runs_away_is_followed(program):
-    options = ("--seconds", "0.3", "--keep", "20")
-    done = run("openmpi", program, 2, "detours", *options, PATTERNS_TEST_CLOCK="1:20000")
+    options = ("--seconds", "0.6", "--work", "1", "--keep", "20")
+    done = run("openmpi", program, 2, "detours", *options, PATTERNS_TEST_CLOCK="1:200000")
     measured = Measured(done.stdout, ranks=2)
     (tail,) = Causes.of(measured).tails
     assert len(measured.of(tail.pair, "slow")) == min(tail.pair.slow, 20)
-    # Of a busy machine the parts of the run scatter; 2 % are far more than that.
-    assert 0.01 < tail.clock.drift < 0.03
+    # On a busy machine an answer may take 20 ms; a fifth of the run is far more than that.
+    assert 0.1 < tail.clock.drift < 0.3
 
 
 @pytest.mark.parametrize(
