@@ -114,3 +114,21 @@ def test_a_claim_whose_relation_has_no_tolerance_is_a_fault(judge, folder):
     path.write_text(text[:start] + text[text.index('  "~":\n') :])
     with pytest.raises(ReferenceFault, match="claims: nothing for the relation '=' of %"):
         judge({"relation": "=", "value": "5"}, result(NEW, 7.0), result(OLD, 10.0))
+
+
+@pytest.mark.parametrize(("loaded", "state"), [(3.9, HOLDS), (6.0, FAILS)])
+def test_a_claim_bounds_what_load_does(judge, loaded, state):
+    """The one of `checks/README.md`: P99 under incast is at most twice that without load."""
+    values = {
+        "latency_p99.pattern.isolated_8": 2.0,
+        "latency_p99.pattern.incast_8": loaded,
+        "latency_p99.pattern.get_8": 9.0,
+    }
+    claim = {
+        **{"benchmark": "patterns.loaded", "metric": "latency_p99", "relation": "<="},
+        **{"left": f"{NEW};pattern=incast", "right": f"{NEW};pattern=isolated"},
+        **{"value": "2", "unit": "x", "printed": "2"},
+    }
+    outcome = judge(claim, result(NEW, values, benchmark="patterns.loaded"))
+    assert outcome.state == state
+    assert outcome.fails_expected is (state == FAILS)

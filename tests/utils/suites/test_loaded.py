@@ -45,7 +45,7 @@ def test_a_bin_is_as_wide_as_a_64th_of_its_power_of_two():
 
 def test_names_of_metrics():
     assert loaded.metric("latency", "P99", "incast") == "latency_p99.pattern.incast_8"
-    assert loaded.metric("exchange", "P99.9", "isolated") == "bandwidth_p01_131072"
+    assert loaded.metric("exchange", "P99.9", "isolated") == "bandwidth_p01.pattern.isolated_131072"
     name = loaded.metric("allreduce", "mean", "nothing", factor=True)
     assert name == "allreduce_factor.pattern.nothing_8"
 

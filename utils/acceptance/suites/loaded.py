@@ -80,10 +80,10 @@ BENCHMARKS = {
 
 
 def metric(quantity: str, statistic: str, load: str, *, factor: bool = False) -> str:
-    """Name a metric: `latency_p99.pattern.incast_8`; without a load it has no key."""
+    """Name a metric: `latency_p99.pattern.incast_8`; without load it is `isolated`."""
     stem = STEMS[quantity][[*STATISTICS].index(statistic)] + "_factor" * factor
     size = LARGE if quantity == "exchange" else SMALL
-    return sized(keyed(stem, {} if load == ISOLATED else {"pattern": load}), size)
+    return sized(keyed(stem, {"pattern": load}), size)
 
 
 def asked() -> dict[str, str]:
