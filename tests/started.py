@@ -18,9 +18,8 @@ from pathlib import Path
 
 REFRAME = Path(sys.executable).with_name("reframe")
 PRELOADED = (
-    *("acceptance.ledger", "acceptance.nodes", "acceptance.references", "acceptance.rfm"),
-    *("acceptance.simulation", "jsonschema", "numpy", "pybtex.database.input.bibtex", "sqlite3"),
-    "xml.etree.ElementTree",
+    *("acceptance.nodes", "acceptance.references", "acceptance.rfm", "acceptance.simulation"),
+    *("jsonschema", "numpy", "pybtex.database.input.bibtex", "sqlite3"),
 )
 #: How the code of a Python begins that a test starts, and that is to start no other program: it
 #: is the same whatever is installed.
@@ -191,11 +190,9 @@ def _ended():
 
 if __name__ == "__main__":
     sys.path[0] = str(REFRAME.parent)
-    from reframe.core import backends
     from reframe.frontend.cli import main
 
-    of_reframe = backends._launcher_backend_modules + backends._scheduler_backend_modules
-    for name in (*PRELOADED, *of_reframe):
+    for name in PRELOADED:
         importlib.import_module(name)
     sys.modules["acceptance.references"].load(Path(__file__).parents[1] / "reference")
     order = _next(socket.socket(fileno=int(sys.argv[1])))
