@@ -11,8 +11,11 @@ from .build import PatternsBuild
 from .every_node import EveryNode
 from .extras import extras_of
 from .no_case import needs_build
+from .outputs import MOST, OF_PROCESS
 from .partitions import cores_of, mode_of, nodes_of
 
+#: Processes of which the output is read as a whole.
+MOST_RANKS = MOST // OF_PROCESS
 #: What the kernels of the nodes say of their noise.
 KERNEL = "osnoise.txt"
 
@@ -64,7 +67,13 @@ class Detours(EveryNode):
                 f"{self.benchmark_name}: {self.per_node} processes on a node of "
                 f"{cores_of(part)} cores: each takes one"
             )
-        return super().layout_on(part)
+        layout = super().layout_on(part)
+        if self.np > MOST_RANKS:
+            raise SanityError(
+                f"{self.benchmark_name}: {self.np} processes write more than is read: with fewer "
+                f"on each node (-S Detours.per_node=1) there are at most {MOST_RANKS}"
+            )
+        return layout
 
     def exchanging(self, part):
         """Return the seconds of a round."""
@@ -100,14 +109,14 @@ class Detours(EveryNode):
         self.provenance["suite"] = f"patterns {measured.run.version}"
         self.provenance["mpi_library"] = measured.run.mpi
         self.provenance["mpi_standard"] = measured.run.mpi_standard
-        self.late = Causes.of(measured)
-        self.provenance["late"] = self.late.text()
-        self.kernel = osnoise.seen(self.read_file(KERNEL), self.late.spans)
-        said = (f"{node}: {what}" for node, what in self.kernel.items())
-        self.provenance["kernel"] = "; ".join(said) or "nothing said what it saw"
-        return self.late.metrics()
-
-    def troubles(self):
-        """Store what makes most messages late; it fails nothing."""
-        self.record(self.late.findings(self.kernel))
-        return super().troubles()
+        late = Causes.of(measured)
+        self.provenance["late"] = late.text()
+        try:
+            kernel = osnoise.seen(self.read_file(KERNEL), late.spans)
+        except (OSError, ValueError) as err:  # what was measured is known without it
+            kernel, told = {}, f"not read: {err}"
+        else:
+            told = "; ".join(f"{node}: {what}" for node, what in kernel.items())
+        self.provenance["kernel"] = told or "nothing said what it saw"
+        self.record(late.findings(kernel))
+        return late.metrics()

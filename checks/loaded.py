@@ -17,15 +17,15 @@ from .placed import PlacedCheck
 
 #: Mode -> the cycles of a window for each load, and ms of each quantity in a window.
 CYCLES = {"smoke": (4, 5), "nightly": (8, 30), "acceptance": (20, 100)}
-#: The share of the nodes that are victims, unless another one is set.
-USUAL_SHARE = 0.5
+#: The share of the nodes that are victims, unless another one is set; always of fewer nodes.
+USUAL_SHARE, FEW_NODES = 0.5, 20
 #: A simulated window, which has no noise: ms, and what SimGrid takes for looking whether a message
 #: is there (s): by default it grows with each look, so that aggressors that look would do little.
 SIMULATED, LOOK = 0.3, "--cfg=smpi/test:1e-7"
 
 
 @rfm.simple_test
-class UnderLoaded(EveryNode):
+class Loaded(EveryNode):
     """Some nodes of a partition measure, beside others that load the network or do nothing.
 
     The victims measure the latency and the bandwidth in a ring in random order, and an allreduce of
@@ -137,5 +137,5 @@ class UnderLoaded(EveryNode):
 
     def parameters(self):
         """Return what a reference of this case must agree with."""
-        found = super().parameters()
-        return found | ({"share": f"{self.share:g}"} if self.share != USUAL_SHARE else {})
+        is_usual = self.share == USUAL_SHARE or self.layout.nodes < FEW_NODES
+        return super().parameters() | ({} if is_usual else {"share": f"{self.share:g}"})

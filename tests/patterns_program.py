@@ -1,8 +1,10 @@
 """The program of `checks/src/patterns`, built and started with each MPI that is here."""
 
+import atexit
 import os
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -50,11 +52,18 @@ MPIS = {
 
 
 @cache
-def build(name: str, folder: Path, *options: str) -> Path:
-    """Return the program, built in `folder` with this MPI; the test is skipped without it."""
+def build(name: str, *options: str) -> Path:
+    """Return the program, built with this MPI once for all tests of a process.
+
+    The test is skipped without it.
+    """
     mpi = MPIS[name]
     needs.skip_for(needs.why_no_mpi(name) or needs.why_not("gcc"))
+    folder = Path(tempfile.mkdtemp(prefix="patterns-"))
+    atexit.register(shutil.rmtree, folder)
     command = ["make", "-C", SOURCES, f"MPICC={mpi.compiler}", f"BUILD={folder}", *options]
+    if options or name != "openmpi":
+        command.append("CFLAGS=-O0")  # one is built as users build it; to optimize takes longest
     done = subprocess.run(
         command,
         env=environment(name),

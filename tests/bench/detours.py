@@ -272,7 +272,7 @@ def main() -> None:
     rows, matrix = [], Counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        program = patterns_program.build("openmpi", folder / "built")
+        program = patterns_program.build("openmpi")
         with netns.Pair(folder) as pair:
             for what in options.runs or RUNS:
                 run = Run(pair, program, folder, options.nice)

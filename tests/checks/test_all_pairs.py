@@ -161,8 +161,8 @@ def test_of_two_nodes_the_limit_of_the_fabric_judges_the_pair_and_nobody_tells_w
     assert [each["kind"] for of in entry["all_pairs"] for each in of["culprits"]] == ["not-judged"]
 
 
-def test_two_real_nodes_are_measured_with_each_other_and_inside(site, two_nodes, tmp_path_factory):
-    folder = patterns_program.build("openmpi", tmp_path_factory.mktemp("built")).parent
+def test_two_real_nodes_are_measured_with_each_other_and_inside(site, two_nodes):
+    folder = patterns_program.build("openmpi").parent
     environment = two_nodes.environment("openmpi", cores=2)
     environment["features"].append("patterns")
     environment["extras"]["suites"] = {"patterns": str(folder)}

@@ -21,20 +21,15 @@ HOST = os.uname().nodename
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("patterns")
-
-
-@pytest.fixture(scope="module")
-def program(folder):
-    return build("openmpi", folder / "openmpi", "SANITIZE=1")
+def program():
+    return build("openmpi", "SANITIZE=1")
 
 
 @pytest.fixture
-def measure(folder, program, tmp_path):
+def measure(program, tmp_path):
     def measure(ranks, *options, mpi="openmpi", nodes=None, **variables):
         path = tmp_path / "values.txt"
-        made = program if mpi == "openmpi" else build(mpi, folder / mpi)
+        made = program if mpi == "openmpi" else build(mpi)
         options = ("all-pairs", *SHORT, "--output", str(path), *options)
         variables["ASAN_OPTIONS"] = "detect_leaks=0"  # requests that are given up stay
         done = run(mpi, made, ranks, *options, **variables)
@@ -216,10 +211,10 @@ def test_shifts_beyond_the_ranks_are_refused(program):
     assert "a shift by 2 requires more than 2 nodes" in done.stderr
 
 
-def test_the_node_behind_a_shaped_link_is_found(folder, tmp_path):
+def test_the_node_behind_a_shaped_link_is_found(tmp_path):
     """Real MPI over real interfaces: four nodes with links of 1 Gb/s, one of 50 Mb/s."""
     skip_for(netns.why_not())
-    made, values = build("openmpi", folder / "plain"), tmp_path / "values.txt"
+    made, values = build("openmpi"), tmp_path / "values.txt"
     names = tuple(f"node{number}" for number in range(1, 5))
     command = [MPIS["openmpi"].launcher, "-n", "4", made, "all-pairs", "--bytes", "256k"]
     with (

@@ -26,18 +26,13 @@ CORRUPT = "PATTERNS_TEST_CORRUPT"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("patterns")
+def program():
+    return build("openmpi")
 
 
 @pytest.fixture(scope="module")
-def program(folder):
-    return build("openmpi", folder / "openmpi")
-
-
-@pytest.fixture(scope="module")
-def sanitized(folder):
-    return build("openmpi", folder / "sanitized", "SANITIZE=1")
+def sanitized():
+    return build("openmpi", "SANITIZE=1")
 
 
 def records(stdout, pattern):
@@ -129,8 +124,8 @@ def test_five_ranks_exchange_what_the_schedule_says(program, pattern):
 
 
 @pytest.mark.parametrize("name", MPIS)
-def test_two_ranks_measure_with_each_mpi(folder, name):
-    program = build(name, folder / name)
+def test_two_ranks_measure_with_each_mpi(name):
+    program = build(name)
     done = run(name, program, 2, "simple-pairwise", "--sizes", "8,64k", "--time", "1")
     assert done.returncode == 0, done.stderr
     output = parse(done.stdout, pattern="simple-pairwise", ranks=2)

@@ -53,9 +53,9 @@ def test_a_case_that_takes_more_nodes_than_it_is_pinned_to_is_left_out_and_says_
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def program():
     """The folder of our own program, built with Debian's Open MPI."""
-    return patterns_program.build("openmpi", tmp_path_factory.mktemp("patterns")).parent
+    return patterns_program.build("openmpi").parent
 
 
 def test_maintenance_measures_all_pairs_of_all_nodes(measured, program):

@@ -43,9 +43,9 @@ def equal(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def program(tmp_path_factory):
+def program():
     """The folder of our own program, built with Intel MPI."""
-    return patterns_program.build("intel-mpi", tmp_path_factory.mktemp("patterns")).parent
+    return patterns_program.build("intel-mpi").parent
 
 
 @pytest.fixture

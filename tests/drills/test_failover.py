@@ -28,8 +28,8 @@ def pair(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return patterns_program.build("openmpi", tmp_path_factory.mktemp("built")).parent
+def folder():
+    return patterns_program.build("openmpi").parent
 
 
 def measure(site, pair, folder):

@@ -178,14 +178,14 @@ static void run_batch(struct victim *v, enum quantity quantity, long count, stru
     }
 }
 
-/* How many repetitions take about a part of --time; the first victim tells. */
+/* How many repetitions take about a part of --time for the slowest victim; one may be idle. */
 static long calibrated(struct victim *v, enum quantity quantity)
 {
     for (long count = 1;; count *= 2) {
         double begin = MPI_Wtime();
         run_batch(v, quantity, count, NULL);
         double took = MPI_Wtime() - begin;
-        CHECKED(MPI_Bcast(&took, 1, MPI_DOUBLE, 0, v->all));
+        CHECKED(MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, v->all));
         if (took * BATCHES >= common.time * 1e-3 || count >= 1 << 24)
             return count;
     }
@@ -196,7 +196,8 @@ static struct message message(int sender, int receiver, int window)
     return (struct message){sender, receiver, window, TIMED};
 }
 
-/* Batches until the time is over; `samples` NULL: they are calibrated. */
+/* Batches until the time of all is over; `samples` NULL: they are calibrated. All agree after each
+ * batch, so that one that is idle does not run ahead. */
 static void measure_half(struct victim *v, enum quantity quantity, struct samples *samples)
 {
     int more = 1;
@@ -205,7 +206,7 @@ static void measure_half(struct victim *v, enum quantity quantity, struct sample
     for (double end = MPI_Wtime() + common.time * 1e-3 / HALVES; samples && more;) {
         run_batch(v, quantity, v->batch[quantity], samples);
         more = MPI_Wtime() < end;
-        CHECKED(MPI_Bcast(&more, 1, MPI_INT, 0, v->all));
+        CHECKED(MPI_Allreduce(MPI_IN_PLACE, &more, 1, MPI_INT, MPI_MAX, v->all));
     }
 }
 

@@ -41,7 +41,7 @@ def test_what_stands_before_and_after_is_not_of_the_program():
         (TEXT + TEXT, "a second output begins"),
         (changed('"version":"1.0"', '"version":"0.9"'), "version 0.9"),
         (changed('"ranks":2', '"ranks":3'), "ran with 3 ranks instead of 2"),
-        (changed('"pattern":"detours"', '"pattern":"aapc"'), "no record"),
+        (changed('"pattern":"detours"', '"pattern":"aapc"'), "ran the pattern aapc"),
         (changed(r'{"type":"options".*\n', ""), "a row before the options"),
         (changed('"second":1', '"second":2'), "no pair of this round"),
         (changed(r'({"type":"pair".*\n)', r"\1\1"), "instead of 32"),

@@ -218,13 +218,14 @@ class Causes:
     def metrics(self) -> dict[str, tuple[float, str]]:
         """Return metric -> (value, unit): the latency of the middle pair, and of the worst one."""
         pairs, ranks = self.measured.pairs, self.measured.ranks
-        of_nodes = sum(s for c, s in self.shares.items() if c not in (NETWORK, UNEXPLAINED))
+        shares = self.shares
         rates = [max(1e6 * each.count / each.worked_us, detours.LEAST_DETOURS) for each in ranks]
         lost = [max(1e6 * each.lost_us / each.worked_us, detours.LEAST_LOST) for each in ranks]
+        by_network, unexplained = (shares.pop(each, 0.0) for each in (NETWORK, UNEXPLAINED))
         late = {
-            "late_by_nodes": of_nodes,
-            "late_by_network": self.shares.get(NETWORK, 0.0),
-            "late_unexplained": self.shares.get(UNEXPLAINED, 0.0),
+            "late_by_nodes": sum(shares.values()),
+            "late_by_network": by_network,
+            "late_unexplained": unexplained,
         }
         return detours.metrics({
             "latency": statistics.median(each.median_us for each in pairs) / 2,
@@ -286,7 +287,7 @@ class Causes:
     @property
     def _run_us(self) -> float:
         """Return how long ranks measured, from the begin of the first one's clock."""
-        ends = [e.first_ns[3] for rows in self.measured.exchanges for e in rows]
+        ends = [e.first_ns[3] for rows in self.measured.pairs.values() for e in rows]
         return max(*ends, 1) / 1000
 
     def text(self) -> str:

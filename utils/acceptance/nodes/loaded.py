@@ -66,6 +66,11 @@ class Effect(Struct, frozen=True, forbid_unknown_fields=True):
         return _NAMES[self.load]
 
     @property
+    def stem(self) -> str:
+        """Return the stem of the metrics of both values: of a bandwidth P99 is P1."""
+        return loaded.STEMS[self.quantity][[*STATISTICS].index(self.statistic)]
+
+    @property
     def unit(self) -> str:
         """Return the unit of both values."""
         return loaded.UNITS[self.quantity]

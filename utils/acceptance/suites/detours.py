@@ -34,7 +34,7 @@ import msgspec
 from acceptance.core.records import Measured as Positive
 from acceptance.core.records import Text, Whole
 from acceptance.core.words import sized
-from acceptance.suites.output import Count, LineReader, NotNegative, Record
+from acceptance.suites.output import BEGIN, Count, End, LineReader, NotNegative, Record, Run
 from acceptance.suites.records import Benchmark, Column
 
 #: Bytes of a message.
@@ -60,16 +60,6 @@ BENCHMARKS = {
 }  # fmt: skip
 
 Times = tuple[int, int, int, int]
-
-
-class Run(Record, tag="run", frozen=True):
-    """The first line."""
-
-    version: Text
-    pattern: Literal["detours"]
-    ranks: Whole
-    mpi: str
-    mpi_standard: str
 
 
 class Options(Record, tag="options", frozen=True):
@@ -132,12 +122,7 @@ class Detours(Record, tag="detours", frozen=True):
     longest_ns: tuple[int, ...] = ()
 
 
-class End(Record, tag="end", frozen=True):
-    """The last line."""
-
-
 _DECODER = msgspec.json.Decoder(Run | Options | Pair | Exchange | Detours | End)
-_BEGIN = '{"type":"run"'
 #: Exchanges of a pair that are written of each reason at most, beside the slow ones (detours.c).
 MOST = {"fastest": 32, "sample": 64}
 #: Rounding to ns of four times, us.
@@ -156,8 +141,10 @@ class Measured(LineReader):
         super().__init__(text, source)
         self.benchmark, self.asked = "detours", ranks
         self.head: dict[type, Any] = {}
-        self.pairs: list[Pair] = []
-        self.exchanges: list[list[Exchange]] = []
+        #: Pair -> its exchanges that are written.
+        self.pairs: dict[Pair, list[Exchange]] = {}
+        #: Round and ranks of the pairs that are to come.
+        self.left: set[tuple[int, int, int]] = set()
         self.ranks: list[Detours] = []
         for line in self.lines():
             self._read_line(line)
@@ -174,10 +161,10 @@ class Measured(LineReader):
 
     def of(self, pair: Pair, why: str) -> list[Exchange]:
         """Return the exchanges of a pair that are written for a reason."""
-        return [each for each in self.exchanges[self.pairs.index(pair)] if each.why == why]
+        return [each for each in self.pairs[pair] if each.why == why]
 
     def _read_line(self, line: str) -> None:
-        if line.startswith(_BEGIN):
+        if line.startswith(BEGIN):
             if self.head:
                 raise self.error("a second output begins")
         elif End in self.head or not self.head:
@@ -202,21 +189,22 @@ class Measured(LineReader):
         if kind in self.head or (self.pairs and kind is not End):
             raise self.error(f"{kind.__name__.lower()} stands twice, or after a row")
         if isinstance(record, Run):
-            self.check_version(record.version)
-            if self.asked not in (0, record.ranks):
-                raise self.error(f"ran with {record.ranks} ranks instead of {self.asked}")
+            self.check_run(record, self.asked)
         elif isinstance(record, End):
             self._check_pair()
-            self._check_whole()
+            if missing := len(self.left) or self.run.ranks - len(self.ranks):
+                raise self.error(f"{missing} {'pairs' if self.left else 'ranks'} are missing")
         self.head[kind] = record
+        if isinstance(record, Options):
+            self.left = self._planned(record.ranks)
 
     def _read_pair(self, pair: Pair) -> None:
         self._check_pair()
-        if (pair.round, pair.first, pair.second) not in self._planned():
-            raise self.error(f"ranks {pair.first} and {pair.second} are no pair of this round")
-        key = pair.round, pair.first
-        if key in [(each.round, each.first) for each in self.pairs]:
-            raise self.error("this pair stands twice")
+        if (key := (pair.round, pair.first, pair.second)) not in self.left:
+            raise self.error(
+                f"ranks {pair.first} and {pair.second} are no pair of this round, or stand twice"
+            )
+        self.left.remove(key)
         if (
             not pair.usual_us <= pair.median_us <= pair.p99_us <= pair.p999_us
             or pair.slow > pair.exchanges
@@ -224,12 +212,10 @@ class Measured(LineReader):
             raise self.error("the percentiles do not grow, or more are slow than there are")
         if pair.beyond_us < 0.5 * pair.usual_us * (1 - 1e-8):
             raise self.error("what is slow is not half as long again as usual")
-        self.pairs.append(pair)
-        self.exchanges.append([])
+        self.pairs[pair] = []
 
-    def _planned(self) -> set[tuple[int, int, int]]:
+    def _planned(self, each: int) -> set[tuple[int, int, int]]:
         """Return round and ranks of all pairs: nodes 0 and 1, 2 and 3; the last one with node 0."""
-        each: int = self.head[Options].ranks
         nodes = self.run.ranks // each
         pairs = [(0, node, node + 1) for node in range(0, nodes - 1, 2)]
         pairs += [(1, 0, nodes - 1)] if nodes % 2 else []
@@ -238,8 +224,8 @@ class Measured(LineReader):
     def _read_exchange(self, row: Exchange) -> None:
         if not self.pairs:
             raise self.error("an exchange before its pair")
-        pair, before = self.pairs[-1], [*self.exchanges[-1][-1:]]
-        if row.number >= pair.exchanges or any(_order(each) >= _order(row) for each in before):
+        pair, rows = next(reversed(self.pairs.items()))
+        if row.number >= pair.exchanges or any(_order(each) >= _order(row) for each in rows[-1:]):
             raise self.error("this exchange does not follow the one before it")
         (send, sent, looked, got), (answer, answered, sought, had) = row.first_ns, row.second_ns
         if not (send <= sent and send <= looked <= got and sought <= had <= answer <= answered):
@@ -247,20 +233,20 @@ class Measured(LineReader):
         is_slow = row.round_trip_us > pair.usual_us + pair.beyond_us - _ROUNDED
         if row.why == "slow" and not is_slow:
             raise self.error(f"{row.round_trip_us:g} us of a slow exchange, which is not slow")
-        self.exchanges[-1].append(row)
+        rows.append(row)
 
     def _check_pair(self) -> None:
         """Raise ParseError unless all that is written of the last pair is there."""
         if not self.pairs:
             return
-        pair, keep = self.pairs[-1], self.head[Options].keep
-        most = {**dict.fromkeys(MOST, pair.exchanges), "slow": pair.slow}
-        for why, limit in {**MOST, "slow": keep}.items():
-            count = len(self.of(pair, why))
-            if count != min(limit, most[why]):
+        pair = next(reversed(self.pairs))
+        planned = {why: min(most, pair.exchanges) for why, most in MOST.items()}
+        planned["slow"] = min(self.head[Options].keep, pair.slow)
+        for why, count in planned.items():
+            if (found := len(self.of(pair, why))) != count:
                 raise self.error(
-                    f"{count} exchanges ({why}) of the pair {pair.first} and {pair.second} "
-                    f"instead of {min(limit, most[why])}"
+                    f"{found} exchanges ({why}) of the pair {pair.first} and {pair.second} "
+                    f"instead of {count}"
                 )
 
     def _read_detours(self, row: Detours) -> None:
@@ -278,13 +264,6 @@ class Measured(LineReader):
         if not fits or bool(row.count) != bool(longest):
             raise self.error("time lost, detours and time worked do not fit each other")
         self.ranks.append(row)
-
-    def _check_whole(self) -> None:
-        """Raise ParseError unless each pair and each rank is there."""
-        missing = self._planned() - {(p.round, p.first, p.second) for p in self.pairs}
-        if missing or len(self.ranks) != self.run.ranks:
-            raise self.error(f"{len(missing)} pairs and {self.run.ranks - len(self.ranks)} ranks "
-                             "are missing")  # fmt: skip
 
 
 def _order(row: Exchange) -> tuple[int, int]:

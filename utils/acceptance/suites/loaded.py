@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -207,6 +208,7 @@ class Measured(LineReader):
         self.windows: list[Window] = []
         self.rings: list[tuple[int, ...]] = []
         self._times: dict[tuple[object, ...], Times] = {}
+        self._means: dict[tuple[str, str], NDArray[np.float64]] = {}
         for line in self.lines():
             if line.startswith(BEGIN) and self.heads:
                 raise self.error("a second output begins")
@@ -250,7 +252,7 @@ class Measured(LineReader):
                 return
             self.heads.append(record)
             if isinstance(record, Run):
-                self._check_run(record)
+                self.check_run(record, self.asked[0])
             if isinstance(record, Options) and self.asked[1] not in (0, record.bytes):
                 raise self.error(f"messages of {record.bytes} bytes instead of {self.asked[1]}")
             if isinstance(record, Division):
@@ -276,12 +278,13 @@ class Measured(LineReader):
         """Return what the aggressors did, in the order of `WINDOWS`."""
         return self.heads[3].loads if len(self.heads) > 3 else ()  # type: ignore[attr-defined]
 
-    @property
+    @cached_property
     def aggressors(self) -> tuple[int, ...]:
         """Return the other nodes."""
-        return tuple(node for node in range(len(self.nodes)) if node not in {*self.victims})
+        victims = {*self.victims}
+        return tuple(node for node in range(len(self.nodes)) if node not in victims)
 
-    @property
+    @cached_property
     def nodes(self) -> tuple[str, ...]:
         """Return the names of the nodes; of several of one name the second one is `name#1`."""
         seen: Counter[str] = Counter()
@@ -290,13 +293,6 @@ class Measured(LineReader):
             found.append(f"{name}#{seen[name]}" if seen[name] else name)
             seen[name] += 1
         return tuple(found)
-
-    def _check_run(self, run: Run) -> None:
-        self.check_version(run.version)
-        if run.pattern != self.benchmark:
-            raise self.error(f"ran the pattern {run.pattern} instead of {self.benchmark}")
-        if self.asked[0] not in (0, run.ranks):
-            raise self.error(f"ran with {run.ranks} ranks instead of {self.asked[0]}")
 
     def _check_division(self, row: Division) -> None:
         count, victims = len(row.nodes), len(row.victims)
@@ -362,8 +358,11 @@ class Measured(LineReader):
         """Return the means in us, (cycles, HALVES, V); NaN where a victim had no partner."""
         import numpy as np
 
-        rows = [getattr(row, QUANTITIES[quantity]) for row in self.windows if row.load == load]
-        return np.array(rows, dtype=np.float64).reshape(len(rows), HALVES, -1)
+        # Times are compared with them line by line, after the last window.
+        if (key := (quantity, load)) not in self._means:
+            rows = [getattr(row, QUANTITIES[quantity]) for row in self.windows if row.load == load]
+            self._means[key] = np.array(rows, dtype=np.float64).reshape(len(rows), HALVES, -1)
+        return self._means[key]
 
     def pairs(self, ring: tuple[int, ...], half: int) -> list[tuple[int, int]]:
         """Return the nodes that exchange with each other in a ring and a half of a window."""

@@ -217,6 +217,14 @@ class LineReader:
         if version != VERSION:
             raise self.error(f"an output of version {version}; {VERSION} is read")
 
+    def check_run(self, run: "Run", ranks: int | None) -> None:
+        """Raise ParseError unless the pattern of `benchmark` ran on so many ranks; 0, None: any."""
+        self.check_version(run.version)
+        if run.pattern != (self.benchmark or run.pattern):
+            raise self.error(f"ran the pattern {run.pattern} instead of {self.benchmark}")
+        if run.ranks != (ranks or run.ranks):
+            raise self.error(f"ran with {run.ranks} ranks instead of {ranks}")
+
     def check_numbers(self) -> None:
         """Raise ParseError unless C's `%ld` or `%.9g` prints each number of the line like this."""
         for token in _NUMBER.findall(_STRING.sub("", self.line)):

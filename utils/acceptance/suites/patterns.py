@@ -277,14 +277,7 @@ class Output(LineReader):
         else:
             self.head[kind] = record
             if kind is Run:
-                self._check_run(record)
-
-    def _check_run(self, run: Run) -> None:
-        self.check_version(run.version)
-        if run.pattern != (self.benchmark or run.pattern):
-            raise self.error(f"ran the pattern {run.pattern} instead of {self.benchmark}")
-        if self.ranks not in (None, run.ranks):
-            raise self.error(f"ran with {run.ranks} ranks instead of {self.ranks}")
+                self.check_run(record, self.ranks)
 
     def _read_row(self, row: Row) -> None:
         if Options not in self.head:
