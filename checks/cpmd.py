@@ -11,12 +11,18 @@ from .no_case import needs_build
 from .placed import counts
 
 
+class CpmdBuild(SuiteBuild):
+    """CPMD for an environment; it is never built here."""
+
+    suite = "cpmd"
+
+
 @rfm.simple_test
 class Cpmd(ApplicationCheck):
     """The times of both steps of an input at one number of processes."""
 
     if needs_build("cpmd"):
-        build = fixture(SuiteBuild, scope="environment", variables={"suite": "cpmd"})
+        build = fixture(CpmdBuild, scope="environment")
 
     benchmark = parameter(cpmd.INPUTS, loggable=True)
     np = parameter(counts(*cpmd.BENCHMARKS), loggable=True)

@@ -15,12 +15,18 @@ from .placed import counts
 NAME = "namd.apoa1"
 
 
+class NamdBuild(SuiteBuild):
+    """NAMD for an environment; it is never built here."""
+
+    suite = "namd"
+
+
 @rfm.simple_test
 class Namd(ApplicationCheck):
     """The time of 5,000 steps of apoa1 at one number of processes."""
 
     if needs_build("namd"):
-        build = fixture(SuiteBuild, scope="environment", variables={"suite": "namd"})
+        build = fixture(NamdBuild, scope="environment")
 
     np = parameter(counts(NAME), loggable=True)
 

@@ -18,6 +18,12 @@ from .placed import counts
 BEGUN = "begun"
 
 
+class SpecmpiBuild(SuiteBuild):
+    """The suite for an environment; `runspec` builds the codes itself."""
+
+    suite = "specmpi"
+
+
 @rfm.simple_test
 class Specmpi(ApplicationCheck):
     """The time of a code at one number of processes.
@@ -30,7 +36,7 @@ class Specmpi(ApplicationCheck):
     config = variable(str, value="acceptance", loggable=True)
 
     if needs_build("specmpi"):
-        build = fixture(SuiteBuild, scope="environment", variables={"suite": "specmpi"})
+        build = fixture(SpecmpiBuild, scope="environment")
 
     code = parameter(specmpi.CODES, loggable=True)
     np = parameter(counts(*specmpi.BENCHMARKS), loggable=True)
