@@ -72,6 +72,8 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
     copies = 1
     #: Where the buffers of sender and receiver are, H (host) or D (a GPU); empty: nobody asks.
     gpu_buffers = ""
+    #: Node -> rail -> the bytes that it carried; empty: its nodes have one each, or nobody knows.
+    rails = variable(dict, value={}, loggable=True)
     #: The facts of the rails that its messages took; None: all that are stated may have been.
     carrying = None
     #: Environment -> why it is without the program, of one that it may lack.
@@ -353,6 +355,7 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         if not found:
             return []
         self.provenance["rails"] = rails.text_of(found, self.fabric)
+        self.rails = {each.node: dict(each.moved) for each in found if each.used}
         judged = rails.of_bandwidth(found, self.fabric, min_bytes)
         self.carrying = rails.left(judged, self.fabric, self.layout.nodes)
         peaks = {

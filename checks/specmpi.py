@@ -63,7 +63,7 @@ class Specmpi(ApplicationCheck):
         where = shlex.quote(str(folder))
         self.prerun_cmds += [
             f"touch {BEGUN}",
-            f"here=$PWD && cd {where} && . ./{specmpi.SETTINGS} && cd $here",
+            f'here=$PWD && cd {where} && . ./{specmpi.SETTINGS} && cd "$here"',
         ]
         self.postrun_cmds.append(
             f"find {where}/result -name '*.csv' -newer {BEGUN} -exec cp {{}} . ';'"
@@ -71,9 +71,10 @@ class Specmpi(ApplicationCheck):
 
     def measure(self):
         """Return metric -> (value, unit) from the table of this run."""
-        tables = [path.name for path in sorted(Path(self.stagedir).glob("*.csv"))]
-        name = specmpi.only_table(tables)
-        seconds, version = specmpi.parse(self.read_file(name), self.code, self.np, name)
+        names = sorted(path.name for path in Path(self.stagedir).glob("*.csv"))
+        tables = {name: self.read_file(name) for name in names}
+        name = specmpi.table_of(tables, self.code, self.np)
+        seconds, version = specmpi.parse(tables[name], self.code, self.np, name)
         self.provenance["suite"] = f"SPEC MPI2007 {version}"
         self.keep_files = [*self.keep_files, name]
         return {TIME.stem: (seconds, TIME.unit)}

@@ -1,5 +1,7 @@
 """`listing.py`: the cases of a system, without its scheduler and without a run."""
 
+import os
+
 import pytest
 
 from acceptance.core.paths import Workspace
@@ -63,6 +65,6 @@ def test_a_check_file_that_cannot_be_loaded_is_a_fault(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text(
         "import acceptance.suites.imb\ndel acceptance.suites.imb.BENCHMARKS\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     with pytest.raises(ListingFault, match=r"koop2008: .*checks/imb.py: .*BENCHMARKS"):
         list_cases(Workspace.of(), ["koop2008"])

@@ -31,7 +31,7 @@ CASE = {
     "fixture": False, "benchmark": "osu.bw", "keys": {"np": "2", "placement": "inter-node"},
     "declared": {"bandwidth_peak": "MB/s"}, "provenance": {"suite": "OSU 7.5", "mpi": "openmpi"},
     "findings": [], "session": "1234", "seconds": None, "metrics": [METRIC],
-    "all_pairs": {}, "folder": "", "output": "",
+    "all_pairs": {}, "loaded": {}, "rails": {}, "folder": "", "output": "",
 }  # fmt: skip
 LINKS = {
     **CASE, "name": "LinkCheck %part=qdr", "suite": "fabric", "benchmark": "fabric.link",

@@ -44,13 +44,13 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(night):
         # This system does not tell where ranks stood.
         ("all_pairs", "not provided"),
         ("osu+balance", "not provided"),
+        ("cpmd", "not provided"),
         ("detours", "not provided"),
+        ("himeno", "not provided"),
         ("hpcc", "not provided"),
         ("imb", "done"),
-        ("loaded", "not provided"),
-        ("netperf", "not provided"),
-        ("npb", "not provided"),
-        ("patterns", "not provided"),
+        *((name, "not provided") for name in ("loaded", "namd", "netperf", "npb", "patterns")),
+        ("specmpi", "not provided"),
     ]
     assert (state["status"], state["summary"][:8]) == (0, "nightly-")
     assert sorted(held.ran) == sorted(NAMES)
@@ -61,7 +61,8 @@ def test_a_night_runs_in_order_and_says_what_came_of_it(night):
     assert last == state["summary"]
     assert "3 cases: 3 passed, 0 failed" in last
     assert (
-        "not provided here: all_pairs, osu+balance, detours, hpcc, loaded, netperf, npb, patterns"
+        "not provided here: all_pairs, osu+balance, cpmd, detours, himeno, hpcc, loaded, namd, "
+        "netperf, npb, patterns, specmpi"
     ) in last
     # All that was printed is in the log.
     assert held.log.read_text() == done.output
@@ -237,8 +238,8 @@ def test_dry_it_runs_nothing(held):
     assert not (held.site.var / "campaigns").exists()
     lines = [line for line in done.output.splitlines() if not line.startswith(" ")]
     assert [line.partition(":")[0] for line in lines] == [
-        *("links", "all_pairs", "osu+balance", "detours", "hpcc", "imb", "loaded", "netperf"),
-        *("npb", "patterns", "all"),
+        *("links", "all_pairs", "osu+balance", "cpmd", "detours", "himeno", "hpcc", "imb"),
+        *("loaded", "namd", "netperf", "npb", "patterns", "specmpi", "all"),
     ]
 
 

@@ -197,8 +197,9 @@ def test_where_no_limit_or_no_result_says_it_that_is_said():
 
 
 def test_traffic_that_moved_at_the_same_sum_is_told_and_fails_nothing(node):
-    was = rails.text_of([node(10**6, 10**6)], TWO)
-    is_now = rails.text_of([node(14 * 10**5, 6 * 10**5)], TWO)
+    was, is_now = (
+        {each.node: each.moved} for each in (node(10**6, 10**6), node(14 * 10**5, 6 * 10**5))
+    )
     (found,) = rails.moved(was, is_now)
     assert (found.kind, found.node, found.device, found.fails) == (
         "rail-moved", "node1", "mlx5_0/1", False,
@@ -207,7 +208,7 @@ def test_traffic_that_moved_at_the_same_sum_is_told_and_fails_nothing(node):
         "node1 mlx5_0/1 carried 70 % of 16000000 bytes, 50 % before: traffic moved between rails "
         "at the same sum, no regression"
     )
-    assert [*rails.moved(is_now, is_now)] == [*rails.moved("", is_now)] == []
+    assert [*rails.moved(is_now, is_now)] == [*rails.moved({}, is_now)] == []
 
 
 @pytest.mark.parametrize(
@@ -228,7 +229,7 @@ def test_what_moved_has_the_same_sum(before, now, gained):
     assert shifted(before, now) == gained
 
 
-def test_of_many_nodes_those_with_the_most_unequal_shares_are_stored(node):
+def test_of_many_nodes_those_with_the_most_unequal_shares_are_named(node):
     one = node(10**6, 10**6)
     every = [replace_name(one, f"n{number:03}") for number in range(40)]
     every.append(replace_name(node(7 * 10**5, 10**6, name="odd"), "odd"))

@@ -283,7 +283,7 @@ def test_extras_that_nobody_reads_are_broken(
     [
         ({"cores": 8, "peak": 128.0}, [OK, OK], "peak 128 is stated, as published"),
         ({"cores": 8, "peak": 16.0}, [OK, OK], "peak 16 is stated, as published"),
-        ({"cores": 16, "peak": 99.0}, [BROKEN, BROKEN], "cores 16 is stated, 8 1 is published"),
+        ({"cores": 16, "peak": 99.0}, [BROKEN, BROKEN], "cores 16 is stated, 8 is published"),
         ({}, [], ""),
     ],
 )

@@ -133,10 +133,15 @@ def test_namd_is_asked_for_as_many_steps_as_papers_have():
 
 
 def test_one_table_is_that_of_the_run():
-    assert specmpi.only_table(["MPIM2007.001.mref.csv"]) == "MPIM2007.001.mref.csv"
-    for names in ([], ["a.csv", "b.csv"]):
-        with pytest.raises(ParseError, match=r"no table|which is of this run"):
-            specmpi.only_table(names)
+    milc, pop = of_spec(), of_spec("121.pop2")
+    failed = of_spec(processes="", seconds="", status="NR")
+    tables = {"a.csv": milc, "b.csv": pop, "c.csv": of_spec(processes=8)}
+    assert specmpi.table_of(tables, "104.milc", 64) == "a.csv"
+    # What is wrong with the only one is told by who reads it.
+    assert specmpi.table_of({"a.csv": failed}, "104.milc", 64) == "a.csv"
+    for several in ({}, {"a.csv": milc, "b.csv": milc}, {"a.csv": failed, "b.csv": pop}):
+        with pytest.raises(ParseError, match=r"no table|[ab].csv, b.csv: which is of this run"):
+            specmpi.table_of(several, "104.milc", 64)
 
 
 def test_a_step_alone_is_no_run_of_cpmd():

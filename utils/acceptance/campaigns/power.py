@@ -29,8 +29,8 @@ from acceptance.verdict import Aim, Paired, Power, chance_table, stated_nodes, w
 ASSUMED = 0.02
 #: Passes at most.
 MOST = 31
-#: What all rounds and passes may take: twice as long as is planned, and the seconds that an
-#: acceptance has for them by itself.
+#: What all rounds and passes may take: twice as long as is planned, and the seconds that the
+#: mode acceptance has for them by itself.
 LONGER, MORE = 2, 7200
 _PILOT = "a pilot measures it: reframe -c checks/all_pairs.py --mode=smoke -r"
 

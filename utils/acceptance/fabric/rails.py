@@ -9,7 +9,6 @@ the results are held against what is left. Unequal shares fail nothing, nor does
 moved from one rail to another since an earlier run.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,10 +31,13 @@ from acceptance.suites import Benchmark
 #: sent by rendezvous only, of 16 KiB (MVAPICH2), 64 KiB (Open MPI over TCP) or some 100 KiB (UCX);
 #: what is smaller takes one rail.
 STRIPED = 2**20
-#: Nodes whose bytes are stored of a case: those with the most unequal shares.
+#: Nodes that a text names: those with the most unequal shares.
 MOST = 16
 IDLE, DOWN, UNEVEN, MOVED = "rail-idle", "rail-down", "rail-uneven", "rail-moved"
-_STORED = re.compile(r"(\S+) (\S+) (\d+) bytes \(\d+ %\)")
+
+
+#: Node -> rail -> what it carried, as a case stores it.
+Bytes = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
@@ -197,7 +199,7 @@ def judge(judged: Sequence[Rails], facts: Facts, told: str) -> Iterator[Finding]
 
 
 def text_of(every: Sequence[Rails], facts: Facts) -> str:
-    """Write the bytes and the share of each rail and node, as a case stores them, and the limit.
+    """Write the bytes and the share of each rail and node, and the limit.
 
     `2 of 2 used, ...: node1 eth1 61728394 bytes (50 %), node1 eth2 ...`.
     """
@@ -222,24 +224,16 @@ def text_of(every: Sequence[Rails], facts: Facts) -> str:
     return "; ".join(said)
 
 
-def moved(before: str, now: str) -> Iterator[Finding]:
+def moved(before: Bytes, now: Bytes) -> Iterator[Finding]:
     """Yield the nodes whose traffic moved between rails from one run of a case to another.
 
-    Both are texts of `text_of`; compared are the nodes that both have.
+    Both are node -> rail -> bytes; compared are the nodes that both have.
     """
-    was, is_now = _stored(before), _stored(now)
-    for node in (name for name in is_now if name in was):
-        if rail := shifted(was[node], is_now[node]):
-            share, old = (100 * shares(each[node])[rail] for each in (is_now, was))
+    for node in (name for name in now if name in before):
+        if rail := shifted(before[node], now[node]):
+            share, old = (100 * shares(each[node])[rail] for each in (now, before))
             seen = deviation(node, rail, "share", f"{share:.0f} %", f"{old:.0f} % as before", MOVED)
-            total = sum(is_now[node].values())
+            total = sum(now[node].values())
             said = f"{node} {rail} carried {share:.0f} % of {total} bytes, {old:.0f} % before: "
             said += "traffic moved between rails at the same sum, no regression"
             yield replace(seen, text=said)
-
-
-def _stored(text: str) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {}
-    for node, rail, count in _STORED.findall(text):
-        found.setdefault(node, {})[rail] = int(count)
-    return found

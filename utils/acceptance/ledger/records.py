@@ -63,6 +63,7 @@ class StoredCase(msgspec.Struct):
     time_run: float | None = None
     all_pairs: Any = None
     loaded: Any = None
+    rails: Any = None
     #: Where its files are: of a case that failed in the second one.
     outputdir: Any = None
     stagedir: Any = None
@@ -100,9 +101,10 @@ class Case:
 
     `benchmark` and `keys` say what the metrics are, in the words of `reference/README.md`;
     `all_pairs` is what became of a matrix of nodes (`nodes.AllPairs`), `loaded` that of a
-    measurement under load (`nodes.UnderLoad`). `seconds` is how long it took, waiting included;
-    None where that was not stored. `folder` is where its files were left, `output` the name of what
-    its job printed in there; both are empty where that was not stored.
+    measurement under load (`nodes.UnderLoad`), `rails` what each rail of a node carried, in bytes.
+    `seconds` is how long it took, waiting included; None where that was not stored. `folder` is
+    where its files were left, `output` the name of what its job printed in there; both are empty
+    where that was not stored.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Case:
     seconds: float | None = None
     all_pairs: dict[str, Any] = field(default_factory=dict)
     loaded: dict[str, Any] = field(default_factory=dict)
+    rails: dict[str, dict[str, int]] = field(default_factory=dict)
     folder: str = ""
     output: str = ""
 
@@ -229,6 +232,7 @@ def _case(stored: StoredCase) -> Case:
         seconds=as_seconds(stored.time_total),
         all_pairs=stored.all_pairs if isinstance(stored.all_pairs, dict) else {},
         loaded=stored.loaded if isinstance(stored.loaded, dict) else {},
+        rails=stored.rails if isinstance(stored.rails, dict) else {},
         folder=as_text(stored.outputdir if stored.result == "pass" else stored.stagedir),
         output=as_text(stored.job_stdout),
     )

@@ -236,7 +236,7 @@ def not_provided(suite: Suite) -> tuple[str, str]:
     """Return what there is of a suite that no environment provides, and what to do."""
     paths = (shutil.which(program) for program in suite.programs)
     if not (program := next(filter(None, paths), None)):
-        needs = "needs: an installation" if suite.inputs else "get it with"
+        needs = "it requires an installation" if suite.inputs else "get it with"
         return f"nothing provides {suite.title} here", f"{needs}: {left_to_do(suite)}"
     with_mpi = "the environment of the MPI that it was built with"
     whose = with_mpi if suite.of_mpi else "an environment"

@@ -11,6 +11,7 @@ import platform
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isclose
 from pathlib import Path
 from typing import Any
 
@@ -111,8 +112,8 @@ def examine(
     rows += [*_schedulers(chosen), *_simgrid(chosen)]
     wrong = [*_extras(chosen, site, workspace)]
     rows += [*wrong, *_fabrics(chosen, workspace), *_unmet(chosen, site, workspace)]
-    rows += hardware(chosen, workspace)
     if not wrong:
+        rows += hardware(chosen, workspace)
         for suite in SUITES.values():
             rows += _suite(suite, chosen, site, spack)
         rows += [*_every_node(chosen), *_launchers(chosen, site)]
@@ -264,12 +265,12 @@ def hardware(system: dict[str, Any], workspace: Workspace) -> Iterator[Examined]
         stated = parts[fact.partition].get(key) if is_here and key else None
         if stated:
             each = stated / parts[fact.partition].get("cores", 1) if key == "peak" else stated
-            told = f"{key} {stated:g} is stated"
-            fault = f"{told}, {fact.value:g} {fact.unit} is published"
+            is_true = isclose(fact.value, stated) or isclose(fact.value, each)
+            told, unit = f"{key} {stated:g} is stated", "" if fact.unit == "1" else f" {fact.unit}"
             yield row(
                 f"hardware {system['name']}:{fact.partition}",
                 f"{told}, as published ({fact.citation})",
-                "" if fact.value in (stated, each) else f"{fault} ({fact.citation})",
+                "" if is_true else f"{told}, {fact.value:g}{unit} is published ({fact.citation})",
                 "correct the partition, or the system is another",
             )
 

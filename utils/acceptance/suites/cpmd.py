@@ -128,7 +128,7 @@ class Output(LineReader):
         number = self.integer(tokens[0])
         if step.header[0] == "NCPU":
             step.ranks.append(number)
-        elif "EHAM" in step.header:
+        elif {"EKS", "EHAM"} <= {*step.header}:
             values = [self.real(token, negative=True) for token in tokens[1:]]
             row = dict(zip(step.header[1:], values, strict=True))
             step.dynamics.append({"NFI": number, **row})

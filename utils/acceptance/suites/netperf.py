@@ -60,7 +60,7 @@ SUITE = Suite(
     "netperf",
     "Netperf",
     ("netperf", "netserver"),
-    "Debian: netperf, or `spack install netperf`",
+    "Debian's netperf, or `spack install netperf`",
     {f"netperf.{name}": row for name, row in BENCHMARKS.items()},
     of_mpi=False,
 )

@@ -22,6 +22,7 @@ estimate (Est.). Source: the suite's formatter csv.pl, revision 6364.
 
 import csv
 import re
+from collections.abc import Mapping
 
 from acceptance.core.errors import ParseError
 from acceptance.suites.output import LineReader
@@ -44,7 +45,7 @@ BENCHMARKS = {
 SUITE = Suite("specmpi", "SPEC MPI2007", (PROGRAM,), "", BENCHMARKS, inputs=(SETTINGS, "config"))
 
 #: The tables, and what begins a row's last field there.
-_TABLES = {"Full Results Table": f"{SIZE}", "Selected Results Table": "SelectedIteration (base #1"}
+_TABLES = {"Full Results Table": SIZE, "Selected Results Table": "SelectedIteration (base #1"}
 _COLUMNS = ("Base # Ranks", "Base Run Time", "Base Status", "Description")
 _STATUS = {
     "CE": "it was not compiled", "RE": "it ended with a failure", "VE": "its results are wrong",
@@ -124,9 +125,15 @@ def parse(text: str, code: str, processes: int, source: str) -> tuple[float, str
     return output.read(code, processes), output.version
 
 
-def only_table(names: list[str]) -> str:
-    """Return the one table that a run has written; raises ParseError for none, or several."""
+def table_of(tables: Mapping[str, str], code: str, processes: int) -> str:
+    """Return the name of the table that a run of a code has written, of those that are there.
+
+    Of several, by name, it is the one that has a result of the code with so many processes: other
+    runs of the installation may end meanwhile. Raises ParseError for none, or several.
+    """
+    result = f"\n{code},{processes},"
+    names = [name for name in tables if len(tables) == 1 or result in tables[name]]
     if len(names) != 1:
-        told = f"{', '.join(names)}: which is of this run?" if names else "it wrote no table"
-        raise ParseError(PROGRAM, told)
+        told = f"{', '.join(names or tables)}: which is of this run?"
+        raise ParseError(PROGRAM, told if tables else "it wrote no table")
     return names[0]

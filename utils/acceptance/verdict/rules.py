@@ -143,26 +143,21 @@ def moved_traffic(past: Ledger, session: Session) -> list[Finding]:
     Raises ResultsFault when that cannot be read.
     """
     found: list[Finding] = []
-    current = {(each.where, each.name): each for each in session.cases if _carried(each)}
+    current = {(each.where, each.name): each for each in session.cases if each.rails}
     for check in dict.fromkeys(name.split()[0] for _, name in current):
         left = {key: case for key, case in current.items() if key[1].split()[0] == check}
         for earlier in islice(past.sessions_of_check(check, session.start), _RUNS):
-            for before in filter(_carried, earlier.cases):
+            for before in (case for case in earlier.cases if case.rails):
                 if case := left.pop((before.where, before.name), None):
                     found += [
                         replace(
                             seen, place=(seen.node, seen.device, case.name), source=text_of(case)
                         )
-                        for seen in rails.moved(_carried(before), _carried(case))
+                        for seen in rails.moved(before.rails, case.rails)
                     ]
             if not left:
                 break
     return found
-
-
-def _carried(case: Case) -> str:
-    """Return what a case has stored of its rails; empty: its nodes have one each."""
-    return case.provenance.get("rails", "")
 
 
 def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
