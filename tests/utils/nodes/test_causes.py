@@ -7,13 +7,13 @@ import pytest
 from msgspec import structs
 
 from acceptance.core.pairs import Curve, PairMatrix
-from acceptance.detection.causes import Facts, Step
+from acceptance.fabric import Facts
 from acceptance.nodes import AllPairs, causes, culprits, finding_of
 
 COUNT, LEAF, BAD = 16, 4, 5
 SIZES = tuple(8 << k for k in range(16))
 NEAR, FAR = 1.2, 1.46
-FACTS = Facts((Step(2.0, "2 of 4 lanes"),))
+FACTS = Facts.read({"technology": "infiniband", "rate": "HDR", "lanes": 4})
 
 
 def curves(latency, gap, draw):
@@ -54,7 +54,7 @@ def matrix():
 def test_the_culprit_has_its_cause_in_its_text_its_finding_and_what_a_case_stores(matrix):
     (found,) = causes.with_causes(matrix, culprits.find(matrix), FACTS)
     assert (found.nodes, found.cause.kind) == ((f"n{BAD}",), "link-trained-lower")
-    assert found.text.endswith("L+2o and o the same: 2 of 4 lanes")
+    assert found.text.endswith("L+2o and o the same: 2 of 4 lanes, or rate EDR instead of HDR")
     assert "G 1.99 times" in finding_of(found, "made:default", "openmpi").text
     stored = AllPairs.of_matrix(matrix, COUNT - 1, [found], [])
     assert stored.culprits[0].cause == found.cause
