@@ -9,6 +9,7 @@ from msgspec import structs
 from acceptance.core.pairs import Curve, PairMatrix
 from acceptance.fabric import Facts
 from acceptance.nodes import AllPairs, causes, culprits, finding_of
+from acceptance.nodes.culprit import ONE_WAY, Culprit
 
 COUNT, LEAF, BAD = 16, 4, 5
 SIZES = tuple(8 << k for k in range(16))
@@ -77,3 +78,19 @@ def test_without_a_curve_of_its_pairs_nobody_can_tell(matrix):
 def test_what_is_no_culprit_of_pairs_has_no_cause(matrix):
     told = [structs.replace(each, kind="node-unsteady") for each in culprits.find(matrix)]
     assert [each.cause for each in causes.with_causes(matrix, told, FACTS)] == [None]
+
+
+def test_of_two_nodes_a_way_has_its_cause_although_there_is_one_distance():
+    draw = np.random.default_rng(3)
+    of_pairs = {(0, 1): curves(NEAR, 1e-4, draw), (1, 0): curves(NEAR, 5e-5, draw)}
+    latency, rate = (np.full((2, 2), np.nan) for _ in range(2))
+    for (sender, receiver), value in {(0, 1): 1e4, (1, 0): 2e4}.items():
+        latency[sender, receiver], rate[sender, receiver] = NEAR, value
+    values = {"latency": latency, "bandwidth": rate, "both": rate}
+    two = PairMatrix(
+        ("n0", "n1"), values, np.ones((2, 2), np.int32), controls=frozenset({(1, 0)}),
+        curves=of_pairs,
+    )  # fmt: skip
+    slow = Culprit(kind=ONE_WAY, nodes=("n0",), others=("n1",), quantity="bandwidth")
+    (told,) = causes.with_causes(two, [slow], FACTS)
+    assert told.cause.kind == "link-trained-lower"
