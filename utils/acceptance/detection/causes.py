@@ -307,7 +307,7 @@ def differ(good: Sequence[Curve], slow: Sequence[Curve]) -> Difference:
     small = max(sum(size < first for size in sizes), LINE_FEWEST)
     large = min(sum(size < last for size in sizes), len(sizes) - LINE_FEWEST)
     starts, start = _parameter([side[:, :small] for side in times], sizes[:small], START)
-    gaps, gap = _parameter([side[:, large:] for side in times], sizes[large:], GAP)
+    (_, gap_of_slow), gap = _parameter([side[:, large:] for side in times], sizes[large:], GAP)
     overhead, ends = _overhead(good, slow)
     ratios = {
         START: start, GAP: gap, OVERHEAD: overhead, TAIL: _tail(good, slow, sizes),
@@ -315,7 +315,7 @@ def differ(good: Sequence[Curve], slow: Sequence[Curve]) -> Difference:
     ratios[MIDDLE], between = _middle(sizes, times)
     states = _states(ratios)
     return Difference(
-        ratios, states, *starts, gaps[1], *switches, ends, between,
+        ratios, states, *starts, gap_of_slow, switches[0], switches[1], ends, between,
         any(curve.per_message for curve in slow),
     )  # fmt: skip
 
@@ -379,7 +379,7 @@ def _without(curve: Curve, times: Sequence[float], overheads: Sequence[float]) -
 
 def _parameter(
     times: Sequence[Floats], sizes: Sequence[int], what: str
-) -> tuple[list[float], Ratio]:
+) -> tuple[tuple[float, float], Ratio]:
     """Return intercept or slope of the usual curve of both sides, and their ratio.
 
     Its error is known by the bootstrap; drawn are curves (Efron 1979). Where these are few, the
@@ -394,12 +394,13 @@ def _parameter(
         found, error = fitted[:2] if what == START else fitted[2:4]
         values.append(float(found[0]))
         errors.append(max(float(error[0]), float(np.std(found[1:]))))
+    good, slow = values
     if min(values) <= 0:
-        return values, NOT_MEASURED
+        return (good, slow), NOT_MEASURED
     off = [error / value for error, value in zip(errors, values, strict=True)]
     few, many = sorted((0, 1), key=lambda side: len(times[side]))
     off[few] = max(off[few], off[many] * math.sqrt(len(times[many]) / len(times[few])))
-    return values, Ratio(math.log(values[1] / values[0]), math.hypot(*off, LINE_NOISE))
+    return (good, slow), Ratio(math.log(slow / good), math.hypot(*off, LINE_NOISE))
 
 
 def _apart(good: Sequence[float], slow: Sequence[float]) -> Ratio:
