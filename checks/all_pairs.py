@@ -12,7 +12,6 @@ from acceptance.core import words
 from acceptance.core.findings import Finding
 from acceptance.core.pairs import ROUND_S, UNITS
 from acceptance.fabric import facts_or_none
-from acceptance.fabric.trainings import known_of
 from acceptance.nodes import Aim, cables, causes, culprits
 from acceptance.nodes import AllPairs as Stored
 from acceptance.suites import all_pairs, patterns
@@ -174,7 +173,7 @@ class AllPairs(EveryNode):
         if ways is not None:
             self.found = cables.with_cables(matrix, ways, self.found, aim)
         facts = facts_or_none(self.current_partition.extras)
-        self.found = causes.with_causes(matrix, self.found, known_of(facts), ways)
+        self.found = causes.with_causes(matrix, self.found, facts, ways)
         stored = Stored.of_matrix(
             matrix, self.read.job.rounds, self.found, values, ways, self.routes.why, times, aim
         )

@@ -37,8 +37,7 @@ from msgspec.structs import replace
 from acceptance.core.pairs import Curve
 from acceptance.core.text import table
 from acceptance.detection import causes
-from acceptance.fabric import Facts
-from acceptance.fabric.trainings import known_of
+from acceptance.fabric import Facts, trainings
 from acceptance.machine import Layout
 from acceptance.machine.placement import HOST_FILE, PLATFORM_FILE
 from acceptance.nodes import causes as of_nodes
@@ -130,7 +129,7 @@ def pingpongs(folder, program, run):
     return found
 
 
-def by_pairs(matrix, known, draw):
+def by_pairs(matrix, facts, draw):
     """Return the causes that all pairs tell with noise on their curves."""
     curves = {pair: tuple(noisy(each, draw) for each in of) for pair, of in matrix.curves.items()}
     noise = {
@@ -138,11 +137,11 @@ def by_pairs(matrix, known, draw):
         for name, values in matrix.values.items()
     }
     made = dataclasses.replace(matrix, curves=curves, values=noise)
-    found = of_nodes.with_causes(made, culprits.find(matrix), known)
+    found = of_nodes.with_causes(made, culprits.find(matrix), facts)
     return [each.cause.kind for each in found if each.cause]
 
 
-def by_nights(before, since, known, draw):
+def by_nights(before, since, facts, draw):
     """Return the cause that the nights of a fault tell, of the curve that changed more."""
 
     def apart(far):
@@ -150,7 +149,7 @@ def by_nights(before, since, known, draw):
 
     far = max((1, LEAF), key=apart)
     nights = [[noisy(of[far], draw) for _ in range(NIGHTS)] for of in (before, since)]
-    return [causes.judge(*nights, known, "the nights before").kind]
+    return [causes.judge(*nights, tuple(trainings.steps(facts)), facts.switch).kind]
 
 
 def simulated(folder, runs):
@@ -160,7 +159,7 @@ def simulated(folder, runs):
     program = folder / "smpi/patterns"
     for fabric, given in FABRICS.items():
         facts = Facts.read(given)
-        known = causes.Facts(known_of(facts).steps, parameters_of(facts).switch)
+        facts = replace(facts, switch=parameters_of(facts).switch)
         good = healthy(facts)
         before = pingpongs(folder, program, good)
         for fault in DEFECTS.values():
@@ -181,8 +180,8 @@ def simulated(folder, runs):
                 for seed in range(number, runs, len(here)):
                     draw = np.random.default_rng(seed)
                     counts.update(
-                        by_pairs(matrix, known, draw) or ["no culprit"] if matrix
-                        else by_nights(before, since, known, draw)
+                        by_pairs(matrix, facts, draw) or ["no culprit"] if matrix
+                        else by_nights(before, since, facts, draw)
                     )  # fmt: skip
             yield row(f"{fabric} {fault.name}", (right,), counts)
 
@@ -309,7 +308,7 @@ def real(folder, runs):
         counts = {name: Counter() for name in faults}
         for number, (name, (right, how)) in product(range(runs), faults.items()):
             try:
-                cause = causes.judge(*in_turn(*how), causes.Facts())
+                cause = causes.judge(*in_turn(*how))
             except OSError as err:
                 print(f"the runs after {number} are left out: {err}")
                 break

@@ -216,7 +216,7 @@ static void curves(struct again *again, struct leader *l, double end)
     int suspects = choose_curves(again, chosen), count = suspects;
     for (int i = 0; i < CURVES && i < again->unsuspected; i++)
         chosen[count++] = &again->controls[i];
-    if (!suspects || count == suspects)
+    if (!suspects || count == suspects || all_pairs_options.bytes < curve_bytes(0))
         return;
     for (int i = 0; i < CURVE_PASSES * count && MPI_Wtime() < end; i++) {
         const struct suspect *pair = chosen[i % count];

@@ -2,9 +2,9 @@
  *
  * The answer to each has 8 bytes, so that the curve is of one direction: the time of a message is
  * that of both without half of what two messages of 8 bytes take. Of each size the median counts,
- * and the 99th percentile tells of what now and then takes longer. Of the smallest messages both ends time the call that posts one, too: that is the
- * overhead o of LogP as its authors measure it (Culler et al. 1996), for what is sent at once.
- * detection/loggp.py makes parameters of it. */
+ * and the 99th percentile tells of what now and then takes longer. Of the smallest messages both
+ * ends time the call that posts one, too: that is the overhead o of LogP as its authors measure it
+ * (Culler et al. 1996), for what is sent at once. detection/loggp.py makes parameters of it. */
 #include "all_pairs.h"
 
 #include <math.h>

@@ -7,13 +7,14 @@ import pytest
 from msgspec import structs
 
 from acceptance.core.pairs import Curve, PairMatrix
-from acceptance.detection.causes import Facts, Step
+from acceptance.fabric import Facts
 from acceptance.nodes import AllPairs, causes, culprits, finding_of
+from acceptance.nodes.culprit import ONE_WAY, Culprit
 
 COUNT, LEAF, BAD = 16, 4, 5
 SIZES = tuple(8 << k for k in range(16))
 NEAR, FAR = 1.2, 1.46
-FACTS = Facts((Step(2.0, "2 of 4 lanes"),))
+FACTS = Facts.read({"technology": "infiniband", "rate": "HDR", "lanes": 4})
 
 
 def curves(latency, gap, draw):
@@ -54,7 +55,7 @@ def matrix():
 def test_the_culprit_has_its_cause_in_its_text_its_finding_and_what_a_case_stores(matrix):
     (found,) = causes.with_causes(matrix, culprits.find(matrix), FACTS)
     assert (found.nodes, found.cause.kind) == ((f"n{BAD}",), "link-trained-lower")
-    assert found.text.endswith("L+2o and o the same: 2 of 4 lanes")
+    assert found.text.endswith("L+2o and o the same: 2 of 4 lanes, or rate EDR instead of HDR")
     assert "G 1.99 times" in finding_of(found, "made:default", "openmpi").text
     stored = AllPairs.of_matrix(matrix, COUNT - 1, [found], [])
     assert stored.culprits[0].cause == found.cause
@@ -77,3 +78,19 @@ def test_without_a_curve_of_its_pairs_nobody_can_tell(matrix):
 def test_what_is_no_culprit_of_pairs_has_no_cause(matrix):
     told = [structs.replace(each, kind="node-unsteady") for each in culprits.find(matrix)]
     assert [each.cause for each in causes.with_causes(matrix, told, FACTS)] == [None]
+
+
+def test_of_two_nodes_a_way_has_its_cause_although_there_is_one_distance():
+    draw = np.random.default_rng(3)
+    of_pairs = {(0, 1): curves(NEAR, 1e-4, draw), (1, 0): curves(NEAR, 5e-5, draw)}
+    latency, rate = (np.full((2, 2), np.nan) for _ in range(2))
+    for (sender, receiver), value in {(0, 1): 1e4, (1, 0): 2e4}.items():
+        latency[sender, receiver], rate[sender, receiver] = NEAR, value
+    values = {"latency": latency, "bandwidth": rate, "both": rate}
+    two = PairMatrix(
+        ("n0", "n1"), values, np.ones((2, 2), np.int32), controls=frozenset({(1, 0)}),
+        curves=of_pairs,
+    )  # fmt: skip
+    slow = Culprit(kind=ONE_WAY, nodes=("n0",), others=("n1",), quantity="bandwidth")
+    (told,) = causes.with_causes(two, [slow], FACTS)
+    assert told.cause.kind == "link-trained-lower"

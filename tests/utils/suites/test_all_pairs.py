@@ -164,7 +164,7 @@ CURVES = with_curves(
     curve("suspect", 0, 1),
     {"type": "curve", "because": "suspect", "sender": 2, "receiver": 0, "why": "curve: no"},
     {**curve("suspect", 0, 1), "time_us": [1.25, 1.375], "overhead_us": [None, None]},
-    {**curve("control", 1, 2), "bytes": [32, 64], "late_us": [4, 5]},
+    {**curve("control", 1, 2), "late_us": [4, 5]},
 )
 
 
@@ -174,7 +174,7 @@ def test_a_pair_has_the_curves_of_each_turn():
             Curve((8, 16), (1.5, 1.75), (2.5, 2.75), (0.25, 0.3125)),
             Curve((8, 16), (1.25, 1.375), (2.5, 2.75), (None, None)),
         ),
-        (1, 2): (Curve((32, 64), (1.5, 1.75), (4, 5), (0.25, 0.3125)),),
+        (1, 2): (Curve((8, 16), (1.5, 1.75), (4, 5), (0.25, 0.3125)),),
     }
 
 
@@ -183,8 +183,9 @@ def test_a_pair_has_the_curves_of_each_turn():
     [
         ("neither a time of each size", "[1.25,1.375]", "[1.25]"),
         ("neither a time of each size", ',"why":"curve: no"', ""),
-        ("sizes that are not in their order", "[32,64]", "[64,32]"),
-        ("sizes that are not in their order", "[32,64]", "[32,8388608]"),
+        ("sizes that are not in their order", '2,"bytes":[8,16]', '2,"bytes":[16,8]'),
+        ("sizes that are not in their order", '2,"bytes":[8,16]', '2,"bytes":[8,8388608]'),
+        ("other sizes than the curves before", '2,"bytes":[8,16]', '2,"bytes":[8,64]'),
         ("a 99th percentile below the median", "[4,5]", "[4,1]"),
         ("Expected `float` > 0", "[1.25,1.375]", "[1.25,0]"),
         ("not measured again as this", '"control","sender":1,"receiver":2,"bytes"',

@@ -8,6 +8,7 @@ say by which factor or step. No row that fits, or several, or a row that hangs o
 nobody can tell.
 """
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,36 +21,43 @@ from acceptance.core.pairs import Curve
 from acceptance.core.robust import middle_and_spread
 from acceptance.core.text import bytes_text, number_text
 from acceptance.detection import loggp
-from acceptance.detection.constants import MEDIAN_ERROR
-from acceptance.detection.loggp import FEWEST_OF_LINE, Floats
+from acceptance.detection.constants import (
+    CAUSE_ALIKE,
+    CAUSE_ANOTHER,
+    CAUSE_BESIDE,
+    CAUSE_BESIDE_MOST,
+    CAUSE_CERTAIN,
+    CAUSE_CLOCKS,
+    CAUSE_DRAWS,
+    CAUSE_INTERVAL,
+    CAUSE_LEAST,
+    CAUSE_NEAR,
+    CAUSE_SHORT,
+    CAUSE_WITHIN,
+    LINE_FEWEST,
+    LINE_NOISE,
+    MEDIAN_ERROR,
+)
+from acceptance.detection.loggp import Floats
 
-#: What is open; what differs between two sides.
+#: What a difference is; it is open where noise hides it, or nobody measured it.
 UP, DOWN, SAME, OPEN = "up", "down", "same", ""
+#: What differs between two sides.
 START, GAP, OVERHEAD, MIDDLE, TAIL = "start", "gap", "overhead", "middle", "tail"
-#: The least ratio (its logarithm) of each that is a difference. [chosen] links, routes and
-#: processors that differ do so by more; a 99th percentile is known to a factor.
-LEAST = {START: 0.05, GAP: 0.05, OVERHEAD: 0.15, MIDDLE: 0.12, TAIL: 0.7}
-#: Standard errors that a difference is beyond, and what is the same within. [chosen] of two sides
-#: with five parameters one in 100 shows a difference that is none.
-CERTAIN = 3.0
-#: Of the least difference so many times is the same, if it is certainly no more. [chosen]
-ALIKE = 3.0
-#: By how much the clock of a processor changes at most, from its lowest to its highest. [chosen]
-CLOCKS = 4.0
-#: The ratio (its logarithm) by which both L+2o and G are others on another way. [chosen]
-ANOTHER = 0.25
-#: Draws of the bootstrap. [chosen] an error is known to a tenth.
-_DRAWS = 50
-#: What is so small a part of the largest difference is no difference beside it. [chosen]
-BESIDE, MOST_BESIDE = 0.2, 0.25
-#: The same of what is not known well: it is certainly less than that part. [chosen]
-WITHIN = 0.35
-#: By how much a factor, or a step, may be off the one that facts say. [chosen] headers and what
-#: overlaps; lanes and rates are at least 20 % apart.
-NEAR = 0.1
-#: Messages of which the 99th percentile is told, in bytes: longer ones are few in a loop.
-SHORT = 1024
 CANNOT_TELL = "cannot-tell"
+
+#: A factor of G that a link has where it trained lower, words for it, and the rate that it lets
+#: through then at most (MB/s), None: nobody knows. Where something else was slower before, as a
+#: slot, the rate tells more than the factor.
+Step = tuple[float, str, float | None]
+#: What a link can do whose facts nobody stated.
+HALVES: tuple[Step, ...] = tuple(
+    (factor, f"{words} would do that; facts of the link are not known here", None)
+    for factor, words in (
+        (2.0, "half of the lanes or half of the rate"),
+        (4.0, "a quarter of the lanes or of the rate"),
+    )
+)
 
 
 class Cause(Struct, frozen=True):
@@ -57,34 +65,6 @@ class Cause(Struct, frozen=True):
 
     kind: str
     text: str
-
-
-@dataclass(frozen=True)
-class Step:
-    """A `factor` of G that a link has where it trained lower, in words.
-
-    `rate` is what it lets through then at most (MB/s), None: nobody knows. Where something else
-    was slower before, as a slot, that tells more than the factor.
-    """
-
-    factor: float
-    words: str
-    rate: float | None = None
-
-
-#: What a link can do whose facts nobody stated.
-HALVES = (
-    Step(2.0, "half of the lanes or half of the rate"),
-    Step(4.0, "a quarter of the lanes or of the rate"),
-)
-
-
-@dataclass(frozen=True)
-class Facts:
-    """What is known of a fabric: how its links may train, and the us that a switch takes."""
-
-    steps: tuple[Step, ...] = HALVES
-    switch: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,10 +78,12 @@ class Ratio:
         """Return what it is, `largest` being the largest difference of all."""
         if math.isnan(self.log):
             return OPEN
-        if abs(self.log) > max(least, CERTAIN * self.error):
-            beside = abs(self.log) < min(BESIDE * largest, MOST_BESIDE)
+        if abs(self.log) > max(least, CAUSE_CERTAIN * self.error):
+            beside = abs(self.log) < min(CAUSE_BESIDE * largest, CAUSE_BESIDE_MOST)
             return SAME if beside else UP if self.log > 0 else DOWN
-        within = abs(self.log) + 1.96 * self.error < max(ALIKE * least, WITHIN * largest)
+        within = abs(self.log) + CAUSE_INTERVAL * self.error < max(
+            CAUSE_ALIKE * least, CAUSE_WITHIN * largest
+        )
         return SAME if within else OPEN
 
     @property
@@ -109,7 +91,7 @@ class Ratio:
         """Write the ratio with its 95 % interval."""
         if math.isnan(self.log):
             return "not measured"
-        low, high = (math.exp(self.log + way * 1.96 * self.error) for way in (-1, 1))
+        low, high = (math.exp(self.log + way * CAUSE_INTERVAL * self.error) for way in (-1, 1))
         return f"{math.exp(self.log):.2f} times ({low:.2f} to {high:.2f})"
 
 
@@ -118,7 +100,11 @@ NOT_MEASURED = Ratio(math.nan, math.inf)
 
 @dataclass(frozen=True)
 class Difference:
-    """How the slow side differs from the good one: a ratio of each; L+2o in us, and switches."""
+    """How the slow side differs from the good one, and what is known of the fabric.
+
+    It has a ratio of each, L+2o (or g) in us, G of the slow side in us a byte, and the sizes at
+    which each side switches. `steps`: how its links may train; `switch`: the us that one takes.
+    """
 
     ratios: Mapping[str, Ratio]
     states: Mapping[str, str]
@@ -131,6 +117,8 @@ class Difference:
     ends: tuple[str, ...]
     between: tuple[int, int]
     per_message: bool
+    steps: tuple[Step, ...] = HALVES
+    switch: float | None = None
 
     @property
     def step(self) -> float:
@@ -143,68 +131,75 @@ class Difference:
         return "g" if self.per_message else "L+2o"
 
 
-#: Tells by facts whether a difference has a cause, and says how; empty: it has not.
-Fits = Callable[[Difference, Facts], str]
+#: Tells whether a difference has a cause, and says how; empty: it has not.
+Fits = Callable[[Difference], str]
 
 
-def _trained(difference: Difference, facts: Facts) -> str:
+def _trained(difference: Difference) -> str:
     ratio = difference.ratios[GAP]
-    near = max(NEAR, 2 * ratio.error)
-    off = [(abs(ratio.log - math.log(step.factor)), step.words) for step in facts.steps]
+    near = max(CAUSE_NEAR, 2 * ratio.error)
+    off = [(abs(ratio.log - math.log(factor)), words) for factor, words, _ in difference.steps]
     off += [
-        (abs(math.log(1 / difference.slow_gap / step.rate)), step.words)
-        for step in facts.steps if step.rate and not difference.per_message
+        (abs(math.log(1 / difference.slow_gap / rate)), words)
+        for _, words, rate in difference.steps if rate and not difference.per_message
     ]  # fmt: skip
     words = dict.fromkeys(words for apart, words in sorted(off) if apart < near)
     return ", or ".join([*words][:3])
 
 
-def _not_trained(difference: Difference, facts: Facts) -> str:
-    if _trained(difference, facts):
+def _not_trained(difference: Difference) -> str:
+    if _trained(difference):
         return ""
-    return (
-        "no lanes or rate of the link explain that: it is shared, limited, or sends packets again"
-    )
+    why = "it is shared, limited, or sends packets again"
+    if difference.steps is HALVES:
+        return f"{why}, or trained at another rate: facts of the link are not known here"
+    return f"no lanes or rate of the link explain that: {why}"
 
 
-def _route(difference: Difference, facts: Facts) -> str:
-    """Tell whether the step is what the switches of another level of a tree take, one each way."""
-    if not facts.switch:
-        return ""
-    error = 1.96 * difference.ratios[START].error * difference.slow_start
-    took = 2 * facts.switch
-    if abs(difference.step - took) >= NEAR * took + error:
-        return ""
-    return f"a route over 2 switches more, of {number_text(facts.switch)} us each"
+def _is_route(difference: Difference, certain: float) -> bool:
+    """Tell whether the step may be what switches of another level of a tree take, one each way."""
+    if not difference.switch:
+        return False
+    error = certain * difference.ratios[START].error * difference.slow_start
+    took = 2 * difference.switch
+    return abs(difference.step - took) < CAUSE_NEAR * took + error
 
 
-def _not_route(difference: Difference, facts: Facts) -> str:
-    if _route(difference, facts):
+def _route(difference: Difference) -> str:
+    # Where that is neither likely nor out of the question, it may be a delay as well.
+    is_route = difference.switch and _is_route(difference, CAUSE_CERTAIN)
+    each = number_text(difference.switch or 0.0)
+    return f"a route over 2 switches more, of {each} us each" if is_route else ""
+
+
+def _not_route(difference: Difference) -> str:
+    if _is_route(difference, CAUSE_INTERVAL):
         return ""
-    words = "a delay on the way" if facts.switch else "a longer route or a delay on the way"
+    words = "a delay on the way" if difference.switch else "a longer route or a delay on the way"
     known = difference.states[OVERHEAD] == SAME
     return words if known else f"{words}; o alone nobody measured, it may be the processors"
 
 
 def _is_clock(difference: Difference) -> bool:
     """Tell whether o is up by no more than the clock of a processor can change."""
-    return difference.states[OVERHEAD] == UP and difference.ratios[OVERHEAD].log < math.log(CLOCKS)
+    is_up = difference.states[OVERHEAD] == UP
+    return is_up and difference.ratios[OVERHEAD].log < math.log(CAUSE_CLOCKS)
 
 
-def _another_way(difference: Difference, facts: Facts) -> str:
-    is_other = min(abs(difference.ratios[name].log) for name in (START, GAP)) > ANOTHER
-    is_way = difference.states[OVERHEAD] != UP or not _is_clock(difference)
+def _another_way(difference: Difference) -> str:
+    is_other = min(abs(difference.ratios[name].log) for name in (START, GAP)) > CAUSE_ANOTHER
+    is_way = not _is_clock(difference)
     return "another transport, or another place of the ranks" * (is_other and is_way)
 
 
-def _processor(difference: Difference, facts: Facts) -> str:
+def _processor(difference: Difference) -> str:
     if not _is_clock(difference):
         return ""
     end = " and ".join(difference.ends)
     return f"the clock of the processor at the {end}, its sleep states, or what else it does"
 
 
-def _switched(difference: Difference, facts: Facts) -> str:
+def _switched(difference: Difference) -> str:
     names = [
         ", ".join(map(bytes_text, sizes)) or "no size"
         for sizes in (difference.slow_switches, difference.good_switches)
@@ -213,56 +208,51 @@ def _switched(difference: Difference, facts: Facts) -> str:
     return f"the protocol of the MPI switches at another size (its eager limit){at}"
 
 
-@dataclass(frozen=True)
-class Row:
-    """A cause: in which `states` each difference has to be (what is not named may be anything)."""
-
-    states: Mapping[str, tuple[str, ...]]
-    fits: Fits
+def _noise(difference: Difference) -> str:
+    return "now and then something else runs: noise or load"
 
 
 #: What is the same, what is no longer, and what is not known to be another one.
 _NO_MORE, _NOT_MORE, _HARDLY = (SAME,), (SAME, DOWN, OPEN), (SAME, OPEN)
-
-
-def _says(text: str) -> Fits:
-    return lambda difference, facts: text
-
-
-#: Name of a cause -> what it changes. The middle follows where an end changes.
-CAUSES: dict[str, Row] = {
-    "link-trained-lower": Row({GAP: (UP,), START: _NO_MORE, OVERHEAD: _NOT_MORE}, _trained),
-    "rate-lost": Row({GAP: (UP,), START: _NO_MORE, OVERHEAD: _NOT_MORE}, _not_trained),
-    "longer-route": Row({START: (UP,), GAP: _NO_MORE, OVERHEAD: _NOT_MORE}, _route),
-    "delay": Row({START: (UP,), GAP: _NO_MORE, OVERHEAD: _NOT_MORE}, _not_route),
-    "processor": Row({OVERHEAD: (UP,)}, _processor),
-    "another-way": Row({START: (UP, DOWN), GAP: (UP, DOWN)}, _another_way),
-    "protocol-switch": Row({START: _NO_MORE, GAP: _NO_MORE, MIDDLE: (UP, DOWN)}, _switched),
-    "noise": Row(
+#: What each difference has to be; what is not named may be anything.
+_RATE = {GAP: (UP,), START: _NO_MORE, OVERHEAD: _NOT_MORE}
+_LATENCY = {START: (UP,), GAP: _NO_MORE, OVERHEAD: _NOT_MORE}
+#: Name of a cause -> what it changes, and what fits. The middle follows where an end changes.
+CAUSES: dict[str, tuple[Mapping[str, tuple[str, ...]], Fits]] = {
+    "link-trained-lower": (_RATE, _trained),
+    "rate-lost": (_RATE, _not_trained),
+    "longer-route": (_LATENCY, _route),
+    "delay": (_LATENCY, _not_route),
+    "processor": ({OVERHEAD: (UP,)}, _processor),
+    "another-way": ({START: (UP, DOWN), GAP: (UP, DOWN)}, _another_way),
+    "protocol-switch": ({START: _NO_MORE, GAP: _NO_MORE, MIDDLE: (UP, DOWN)}, _switched),
+    "noise": (
         {START: _HARDLY, GAP: _HARDLY, MIDDLE: _NOT_MORE, OVERHEAD: _NOT_MORE, TAIL: (UP,)},
-        _says("now and then something else runs: noise or load"),
+        _noise,
     ),
 }
 
 
 def judge(
-    good: Sequence[Curve], slow: Sequence[Curve], facts: Facts, than: str = "good pairs"
-) -> Cause:
+    good: Sequence[Curve], slow: Sequence[Curve], steps: tuple[Step, ...] = (),
+    switch: float | None = None, than: str = "good pairs",
+) -> Cause:  # fmt: skip
     """Return why the slow curves are slow, compared with good ones of the same sizes.
 
-    `than` names the good ones. Curves of fewer than `FEWEST` common sizes tell nothing.
+    `steps` and `switch` are what is known of the fabric, `than` names the good ones. Curves of
+    fewer than `LINES_FEWEST` common sizes tell nothing.
     """
     try:
-        difference = differ(good, slow)
+        difference = dataclasses.replace(differ(good, slow), steps=steps or HALVES, switch=switch)
     except ValueError as err:
         return Cause(CANNOT_TELL, f"cannot tell why: {err}")
     states = difference.states
     # What is open fits a row only where the row takes that.
     names = [
         (name, said)
-        for name, row in CAUSES.items()
-        if all(states[what] in allowed for what, allowed in row.states.items())
-        and (said := row.fits(difference, facts))
+        for name, (changes, fits) in CAUSES.items()
+        if all(states[what] in allowed for what, allowed in changes.items())
+        and (said := fits(difference))
     ]
     numbers = ", ".join(_numbers(difference))
     if len(names) == 1:
@@ -311,23 +301,21 @@ def differ(good: Sequence[Curve], slow: Sequence[Curve]) -> Difference:
         raise ValueError(f"{len(good)} good curves and {len(slow)} slow ones were measured")
     sizes = tuple(sorted(set.intersection(*({*curve.sizes} for curve in (*good, *slow)))))
     times = [np.array([_times(each, sizes) for each in side]) for side in (good, slow)]
-    fits = [loggp.fit(sizes, _usual(side).tolist()) for side in times]
-    first = min([each.switches[0] for each in fits if each.switches], default=sizes[-1] + 1)
-    last = max([each.switches[-1] for each in fits if each.switches], default=sizes[0])
-    small = max(sum(size < first for size in sizes), FEWEST_OF_LINE)
-    large = min(sum(size < last for size in sizes), len(sizes) - FEWEST_OF_LINE)
-    starts = [_parameter(side[:, :small], sizes[:small], START) for side in times]
-    gaps = [_parameter(side[:, large:], sizes[large:], GAP) for side in times]
+    switches = [loggp.switches(sizes, np.median(side, axis=0).tolist()) for side in times]
+    first = min([each[0] for each in switches if each], default=sizes[-1] + 1)
+    last = max([each[-1] for each in switches if each], default=sizes[0])
+    small = max(sum(size < first for size in sizes), LINE_FEWEST)
+    large = min(sum(size < last for size in sizes), len(sizes) - LINE_FEWEST)
+    starts, start = _parameter([side[:, :small] for side in times], sizes[:small], START)
+    (_, gap_of_slow), gap = _parameter([side[:, large:] for side in times], sizes[large:], GAP)
     overhead, ends = _overhead(good, slow)
     ratios = {
-        START: _ratio(*starts), GAP: _ratio(*gaps), OVERHEAD: overhead,
-        TAIL: _tail(good, slow, sizes),
+        START: start, GAP: gap, OVERHEAD: overhead, TAIL: _tail(good, slow, sizes),
     }  # fmt: skip
     ratios[MIDDLE], between = _middle(sizes, times)
     states = _states(ratios)
     return Difference(
-        ratios, states, starts[0].value, starts[1].value, gaps[1].value,
-        fits[0].switches, fits[1].switches, ends, between,
+        ratios, states, *starts, gap_of_slow, switches[0], switches[1], ends, between,
         any(curve.per_message for curve in slow),
     )  # fmt: skip
 
@@ -338,22 +326,17 @@ def _states(ratios: dict[str, Ratio]) -> dict[str, str]:
     inner = abs(ratios[MIDDLE].log)
     is_inner = inner > 2 * ends
     largest = {START: ends, GAP: ends, MIDDLE: 0.0 if is_inner else math.inf}
-    if is_inner and ratios[MIDDLE].state(LEAST[MIDDLE], 0.0) != SAME:
-        largest |= dict.fromkeys((START, GAP), inner * 0.5 / BESIDE)
+    if is_inner and ratios[MIDDLE].state(CAUSE_LEAST[MIDDLE], 0.0) != SAME:
+        largest |= dict.fromkeys((START, GAP), inner * 0.5 / CAUSE_BESIDE)
     return {
-        name: ratio.state(LEAST[name], largest.get(name, 0.0)) for name, ratio in ratios.items()
+        name: ratio.state(CAUSE_LEAST[name], largest.get(name, 0.0))
+        for name, ratio in ratios.items()
     }
 
 
 def _times(curve: Curve, sizes: Sequence[int]) -> list[float]:
     known = dict(zip(curve.sizes, curve.times, strict=True))
     return [known[size] for size in sizes]
-
-
-def _usual(times: Floats) -> Floats:
-    """Return the median of each size."""
-    middle: Floats = np.median(times, axis=0)
-    return middle
 
 
 def in_turn(
@@ -381,7 +364,7 @@ def in_turn(
 def _usual_of(curves: Sequence[Curve]) -> tuple[Floats, Floats]:
     """Return the usual times of each size, and overheads of both ends; NaN where none is known."""
     overheads = np.array([[each or np.nan for each in c.overheads] for c in curves], float)
-    return _usual(np.array([c.times for c in curves])), _usual(overheads)
+    return np.median([c.times for c in curves], axis=0), np.median(overheads, axis=0)
 
 
 def _without(curve: Curve, times: Sequence[float], overheads: Sequence[float]) -> Curve:
@@ -394,41 +377,50 @@ def _without(curve: Curve, times: Sequence[float], overheads: Sequence[float]) -
     )
 
 
-def _parameter(times: Floats, sizes: Sequence[int], what: str) -> loggp.Estimate:
-    """Return intercept or slope of the usual curve, with its error by the bootstrap.
+def _parameter(
+    times: Sequence[Floats], sizes: Sequence[int], what: str
+) -> tuple[tuple[float, float], Ratio]:
+    """Return intercept or slope of the usual curve of both sides, and their ratio.
 
-    Drawn are curves (Efron 1979); where these are few, the error of the line counts if it is more.
+    Its error is known by the bootstrap; drawn are curves (Efron 1979). Where these are few, the
+    error of the line counts if it is more, and one side is known no better than curves of the
+    other one are.
     """
+    values, errors = [], []
+    for side in times:
+        draw = np.random.default_rng(len(side)).integers(len(side), size=(CAUSE_DRAWS, len(side)))
+        usual = np.vstack([np.median(side, axis=0), np.median(side[draw], axis=1)])
+        fitted = loggp.lines(sizes, usual)
+        found, error = fitted[:2] if what == START else fitted[2:4]
+        values.append(float(found[0]))
+        errors.append(max(float(error[0]), float(np.std(found[1:]))))
+    good, slow = values
+    if min(values) <= 0:
+        return (good, slow), NOT_MEASURED
+    off = [error / value for error, value in zip(errors, values, strict=True)]
+    few, many = sorted((0, 1), key=lambda side: len(times[side]))
+    off[few] = max(off[few], off[many] * math.sqrt(len(times[many]) / len(times[few])))
+    return (good, slow), Ratio(math.log(slow / good), math.hypot(*off, LINE_NOISE))
 
-    def fitted(some: Floats) -> loggp.Estimate:
-        found = loggp.line(sizes, _usual(some).tolist())
-        return found.start if what == START else found.slope
 
-    own, draw = fitted(times), np.random.default_rng(len(times))
-    drawn = [fitted(times[draw.integers(len(times), size=len(times))]).value for _ in range(_DRAWS)]
-    return loggp.Estimate(own.value, max(own.error, float(np.std(drawn))))
-
-
-def _ratio(good: loggp.Estimate, slow: loggp.Estimate) -> Ratio:
-    """Return the ratio of a parameter."""
-    if min(good.value, slow.value) <= 0:
+def _apart(good: Sequence[float], slow: Sequence[float]) -> Ratio:
+    """Return the ratio of two medians of logarithms; each side spreads as the wider one does."""
+    if not good or not slow:
         return NOT_MEASURED
-    off = [each.error / each.value for each in (good, slow)]
-    return Ratio(math.log(slow.value / good.value), math.hypot(*off, loggp.LEAST_NOISE))
-
-
-def _middle_of(logs: Floats) -> tuple[float, float]:
-    """Return the median and its standard error."""
-    middle, spread = map(float, middle_and_spread(logs))
-    return middle, MEDIAN_ERROR * spread / math.sqrt(len(logs))
+    sides = [middle_and_spread(side) for side in (good, slow)]
+    (middle, spread), (other, wide) = [tuple(map(float, side)) for side in sides]
+    if len(good) + len(slow) == 2:
+        return Ratio(other - middle, math.inf)
+    error = MEDIAN_ERROR * max(spread, wide) * math.sqrt(1 / len(good) + 1 / len(slow))
+    return Ratio(other - middle, math.hypot(error, LINE_NOISE))
 
 
 def _middle(sizes: Sequence[int], times: Sequence[Floats]) -> tuple[Ratio, tuple[int, int]]:
     """Return the ratio of the times that differ most between the ends, and of which sizes."""
     logs = [np.log(each) for each in times]
-    off = np.log(_usual(times[1])) - np.log(_usual(times[0]))
-    errors = [np.array([_middle_of(column)[1] for column in each.T]) for each in logs]
-    error = np.hypot(*errors) + loggp.LEAST_NOISE
+    columns = [_apart(*(side[:, i].tolist() for side in logs)) for i in range(len(sizes))]
+    off = np.array([each.log for each in columns])
+    error = np.array([each.error for each in columns])
     inner = range(2, len(sizes) - 3)
     pairs = [(float(np.sign(off[i]) * min(abs(off[i : i + 2]))), i) for i in inner
              if off[i] * off[i + 1] > 0]  # fmt: skip
@@ -441,36 +433,27 @@ def _middle(sizes: Sequence[int], times: Sequence[Floats]) -> tuple[Ratio, tuple
 
 def _overhead(good: Sequence[Curve], slow: Sequence[Curve]) -> tuple[Ratio, tuple[str, ...]]:
     """Return the larger ratio of the overheads of both ends, and which of them are up."""
-    found = []
-    for end in range(2):
+    found = {}
+    for end, name in enumerate(("sender", "receiver")):
         sides = [
-            [curve.overheads[end] for curve in side if curve.overheads] for side in (good, slow)
+            [math.log(o) for curve in side if curve.overheads and (o := curve.overheads[end])]
+            for side in (good, slow)
         ]
-        known = [np.array([each for each in side if each], float) for side in sides]
-        if min(map(len, known)):
-            (log, error), (other, off) = (_middle_of(np.log(each)) for each in reversed(known))
-            found.append(Ratio(log - other, math.hypot(error, off, loggp.LEAST_NOISE)))
-    if len(found) < 2:
+        found[name] = _apart(*sides)
+    if any(math.isnan(each.log) for each in found.values()):
         return NOT_MEASURED, ()
-    up = [each.state(LEAST[OVERHEAD], 0.0) == UP for each in found]
-    names = tuple(name for name, is_up in zip(("sender", "receiver"), up, strict=True) if is_up)
-    return max(found, key=lambda each: each.log), names
+    up = [name for name, each in found.items() if each.state(CAUSE_LEAST[OVERHEAD], 0.0) == UP]
+    return max(found.values(), key=lambda each: each.log), tuple(up)
 
 
 def _tail(good: Sequence[Curve], slow: Sequence[Curve], sizes: Sequence[int]) -> Ratio:
     """Return how much further the 99th percentile of short messages is from their median."""
-    sides = []
-    for side in (good, slow):
-        logs = [
-            float(np.mean([
-                math.log(late / time)
-                for size, time, late in zip(curve.sizes, curve.times, curve.late, strict=True)
-                if size <= max(SHORT, sizes[0]) and late > 0
-            ]))
-            for curve in side if curve.late
-        ]  # fmt: skip
-        if not logs:
-            return NOT_MEASURED
-        sides.append(_middle_of(np.array(logs)))
-    (good_log, good_error), (slow_log, slow_error) = sides
-    return Ratio(slow_log - good_log, math.hypot(good_error, slow_error, loggp.LEAST_NOISE))
+    longest = max(CAUSE_SHORT, sizes[0])
+
+    def far(curve: Curve) -> float:
+        each = zip(curve.sizes, curve.times, curve.late, strict=True)
+        return float(
+            np.mean([math.log(late / time) for size, time, late in each if size <= longest])
+        )
+
+    return _apart(*([far(curve) for curve in side if curve.late] for side in (good, slow)))

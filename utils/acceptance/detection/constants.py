@@ -220,6 +220,50 @@ INCIDENT_NEAR = 1
 #: A change of the machine is over when its metrics are back by this share of the way. [chosen]
 INCIDENT_BACK = 0.7
 
+# ---- Lines of curves (loggp.py)
+
+#: Sizes of a line at least, of a curve at least, and lines of a curve at most. [derived] two
+#: parameters and one size that shows whether they fit; a curve has two ends; [chosen] eager, eager
+#: in pieces, rendezvous, and one more.
+LINE_FEWEST, LINES_FEWEST, LINES_MOST = 3, 6, 4
+#: Relative noise below which nothing is looked for. [chosen] clocks and the digits of an output.
+LINE_NOISE = 0.005
+#: Residuals count in full up to so many spreads, beyond that in proportion. [derived] Huber 1964:
+#: it keeps 95 % of the efficiency with normal noise.
+LINE_HUBER = 1.345
+#: A time costs a line no more than one that is so many spreads off. [chosen] a stray one is no line
+#: of its own, and three of them may be.
+LINE_STRAY = 3.0
+#: Turns of a fit at most, and the change of a weight, or of the noise, with which it ends. [chosen]
+LINE_TURNS, LINE_SETTLED = 8, 0.01
+
+# ---- Causes of what is slow (causes.py)
+
+#: The least ratio (its logarithm) of each that is a difference. [chosen] links, routes and
+#: processors that differ do so by more; a 99th percentile is known to a factor.
+CAUSE_LEAST = {"start": 0.05, "gap": 0.05, "overhead": 0.15, "middle": 0.12, "tail": 0.7}
+#: Standard errors that a difference is beyond. [derived] of two sides with five parameters one in
+#: 100 shows a difference that is none.
+CAUSE_CERTAIN = 3.0
+#: Standard errors of a 95 % interval. [derived] normal noise.
+CAUSE_INTERVAL = 1.96
+#: Of the least difference so many times is the same, if it is certainly no more. [chosen]
+CAUSE_ALIKE = 3.0
+#: What is so small a part of the largest difference, and no more than the second, is none beside
+#: it; of what is not known well it is certainly less than the part `CAUSE_WITHIN`. [chosen]
+CAUSE_BESIDE, CAUSE_BESIDE_MOST, CAUSE_WITHIN = 0.2, 0.25, 0.35
+#: By how much the clock of a processor changes at most, from its lowest to its highest. [chosen]
+CAUSE_CLOCKS = 4.0
+#: The ratio (its logarithm) by which both L+2o and G are others on another way. [chosen]
+CAUSE_ANOTHER = 0.25
+#: By how much a factor, or a step, may be off the one that facts say. [chosen] headers and what
+#: overlaps; lanes and rates are at least 20 % apart.
+CAUSE_NEAR = 0.1
+#: Messages of which the 99th percentile is told, in bytes. [chosen] longer ones are few in a loop.
+CAUSE_SHORT = 1024
+#: Draws of the bootstrap. [derived] an error is known to a tenth: 1 / sqrt(2 x 50).
+CAUSE_DRAWS = 50
+
 # ---- Drift and the baseline (regressions/changes.py, new_baseline.py)
 
 #: Samples whose median is compared with the baseline. [chosen] a working week of nights.

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from acceptance.core.words import RATES
-from acceptance.detection import causes
-from acceptance.detection.causes import Step
 from acceptance.fabric import rates
 from acceptance.fabric.facts import FabricFault, Facts
 from acceptance.fabric.limits import limit
@@ -15,15 +13,12 @@ from acceptance.fabric.limits import limit
 _LEAST = 1.25
 
 
-def known_of(facts: Facts | None) -> causes.Facts:
-    """Return what judges causes; of facts that say no rate what every link may lose."""
-    steps = tuple(_steps(facts)) if facts else ()
-    switch = facts.switch if facts else None
-    return causes.Facts(steps or causes.HALVES, switch)
+def steps(facts: Facts) -> Iterator[tuple[float, str, float]]:
+    """Yield what a link or slot may have trained at: one fact lower, the others as stated.
 
-
-def _steps(facts: Facts) -> Iterator[Step]:
-    """Yield what a link or slot may have trained at: one fact lower, the others as stated."""
+    That is by which factor a byte takes longer, words, and the rate that is left (MB/s). Facts that
+    state no rate have none.
+    """
     whole = limit(facts).bandwidth
     for key, value, words in _lower(facts) if whole else ():
         then = replace(facts, **{key: value})
@@ -39,7 +34,7 @@ def _steps(facts: Facts) -> Iterator[Step]:
             continue
         left = limit(then).bandwidth
         if whole and left and whole / left > _LEAST:
-            yield Step(whole / left, words, left)
+            yield whole / left, words, left
 
 
 def _lower(facts: Facts) -> Iterator[tuple[str, str | int, str]]:

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 
 from acceptance.core.pairs import UNITS, Curve, PairMatrix
 from acceptance.detection import causes
-from acceptance.detection.causes import CANNOT_TELL, Cause, Facts
+from acceptance.detection.causes import CANNOT_TELL, Cause
+from acceptance.fabric import Facts, trainings
 from acceptance.nodes.cables import Ways, pairs_over
 from acceptance.nodes.culprit import (
     CABLE,
@@ -36,14 +37,18 @@ _MORE_SWITCHES = 2
 
 
 def with_causes(
-    matrix: PairMatrix, culprits: Sequence[Culprit], facts: Facts, ways: Ways | None = None
+    matrix: PairMatrix, culprits: Sequence[Culprit], facts: Facts | None, ways: Ways | None = None
 ) -> list[Culprit]:
-    """Return the culprits, those of pairs with their cause, which may be that nobody can tell."""
+    """Return the culprits, those of pairs with their cause, which may be that nobody can tell.
+
+    `facts` of the fabric say how a link may train, and what a switch takes; None: there are none.
+    """
     asked = [each for each in culprits if each.fails and each.kind in _OF_PAIRS]
     if not asked:
         return [*culprits]
     later, switch = _later(matrix, ways)
-    known = facts if facts.switch or not switch else causes.Facts(facts.steps, switch)
+    steps = tuple(trainings.steps(facts)) if facts else ()
+    switch = (facts.switch if facts else None) or switch
     slow = {id(each): _pairs(matrix, each, ways) for each in asked}
     bad = np.any([*slow.values()], axis=0)
     curves = {
@@ -56,7 +61,7 @@ def with_causes(
                if slow[id(culprit)][pair] and pair not in matrix.controls]  # fmt: skip
         if not own:
             return Cause(CANNOT_TELL, "cannot tell why: no curve of its pairs was measured")
-        return causes.judge(*causes.in_turn(*_turns(good, own)), known)
+        return causes.judge(*causes.in_turn(*_turns(good, own)), steps, switch)
 
     return [replace(each, cause=cause_of(each)) if id(each) in slow else each for each in culprits]
 
@@ -90,7 +95,7 @@ def _later(matrix: PairMatrix, ways: Ways | None) -> tuple[Floats, float | None]
         found = distances(log_loss(latency, UNITS["latency"]))
         far = None if found is None else _MORE_SWITCHES * found
     later = np.zeros(latency.shape)
-    if far is None:
+    if far is None or not measured.any():
         return later, None
     levels = {
         int(hops): float(np.median(latency[measured & (far == hops)]))

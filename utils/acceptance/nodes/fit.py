@@ -269,7 +269,7 @@ def distances(logs: Floats) -> Ints | None:
     mean = mean_both_ways(logs)
     has = np.isfinite(mean)
     values = np.sort(mean[np.triu(has)])
-    if 2 * values.size < len(mean) * (len(mean) - 1) / 2:
+    if values.size < max(len(mean) * (len(mean) - 1) / 4, 2):
         return None
     number = np.arange(1, values.size)
     below = np.cumsum(values)[:-1]

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from acceptance.core.pairs import Curve
 from acceptance.core.words import split_metric
 from acceptance.detection import causes
-from acceptance.detection.causes import Cause, Facts
-from acceptance.detection.constants import CAUSE_BEFORE
-from acceptance.detection.loggp import FEWEST
+from acceptance.detection.causes import Cause
+from acceptance.detection.constants import CAUSE_BEFORE, LINES_FEWEST
 from acceptance.regressions.changes import Change
 from acceptance.regressions.history import PastSession, Series
 from acceptance.suites import find
@@ -29,13 +28,13 @@ _Family = tuple[int, str, str]
 
 
 def cause_of(
-    worst: Change, changes: Sequence[Change], judged: Sequence[Series], anchor: PastSession,
-    facts: Facts | None = None,
-) -> Cause | None:  # fmt: skip
+    worst: Change, changes: Sequence[Change], judged: Sequence[Series], anchor: PastSession
+) -> Cause | None:
     """Return why the series of an incident are worse, by `judged` ones beside the worst of them.
 
     Of the curves that moved, those of a ping-pong count before others, as they know L + 2o, then
-    that of the worst series. None: nothing that moved is of a curve.
+    that of the worst series. None: nothing that moved is of a curve. What is known of the fabric
+    is not asked: a history may be of another one.
     """
     families: dict[_Family, dict[int, Series]] = defaultdict(dict)
     for one in judged:
@@ -46,7 +45,7 @@ def cause_of(
     of_pairs = [
         members
         for members in families.values()
-        if len(members) >= FEWEST and any(id(one) in moved for one in members.values())
+        if len(members) >= LINES_FEWEST and any(id(one) in moved for one in members.values())
     ]
     if worst.before is None or not of_pairs:
         return None
@@ -56,7 +55,7 @@ def cause_of(
         return _TIMES[series[0].unit][1], worst.series not in series
 
     before, since = _curves(min(of_pairs, key=order), anchor)
-    return causes.judge(before, since, facts or Facts(), "the nights before")
+    return causes.judge(before, since, than="the nights before")
 
 
 def _curves(members: dict[int, Series], anchor: PastSession) -> tuple[list[Curve], list[Curve]]:

@@ -397,6 +397,9 @@ class Measured(LineReader):
             raise self.error("sizes that are not in their order, or above that of the job")
         if any(late < time for time, late in zip(row.time_us, row.late_us, strict=True)):
             raise self.error("a 99th percentile below the median")
+        others = next(iter(self.curves.values()), None)
+        if others and row.bytes != others[0].sizes:
+            raise self.error("other sizes than the curves before")
         known = self.again["latency"].keys() | self.failed.keys()
         if pair not in known or (pair in self.controls) != (row.because == "control"):
             raise self.error("a curve of a pair that was not measured again as this")
