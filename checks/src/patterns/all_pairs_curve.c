@@ -27,12 +27,6 @@ long curve_bytes(int k)
     return (long)SMALL << k;
 }
 
-static int order_of_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static double quantile(double *values, long count, double share)
 {
     qsort(values, (size_t)count, sizeof *values, order_of_doubles);

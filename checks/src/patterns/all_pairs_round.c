@@ -65,7 +65,7 @@ void fail(struct failure *failure, int status, enum stage stage)
         {0}};
 }
 
-static int order_of_doubles(const void *left, const void *right)
+int order_of_doubles(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
