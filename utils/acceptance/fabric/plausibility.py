@@ -239,7 +239,9 @@ def evidence(
         explaining += [*deviations(before, facts), *growth]
         # The fabric is not to blame for what another network of the node does.
         for change in growth:
-            if change.device in links and change.what in FATAL and change.expected == GROWN:
+            fell = change.what in FATAL and change.expected == GROWN
+            gone = change.kind == "link-missing" and not change.what and facts.states_links
+            if change.device in links and (fell or gone):
                 text = f"the link failed while it was measured: {change.text}"
                 faults.append(replace(change, kind="link-failed", text=text))
         try:
