@@ -74,8 +74,8 @@ class Rails:
 def read(folder: Path, nodes: Iterable[str], facts: Facts | None) -> list[Rails]:
     """Return the rails of nodes that have any, from what `machine/rank.sh` left in a folder.
 
-    Those of a node that reported nothing are not known, where several are stated or others have some.
-    Raises ParseError for a reading that is cut.
+    Those of a node that reported nothing are not known, where several are stated or other nodes
+    have some. Raises ParseError for a reading that is cut.
     """
     if facts is None or not facts.shown:
         return []
