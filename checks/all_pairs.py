@@ -14,13 +14,11 @@ from acceptance.core.pairs import ROUND_S, UNITS
 from acceptance.fabric import facts_or_none
 from acceptance.nodes import Aim, cables, causes, culprits
 from acceptance.nodes import AllPairs as Stored
-from acceptance.suites import all_pairs, patterns
+from acceptance.suites import all_pairs
 
-from .build import PatternsBuild
 from .every_node import EveryNode
 from .extras import extras_of
 from .fabric_routes import ROUNDS, FabricRoutes
-from .no_case import needs_build
 from .partitions import mode_of, nodes_of
 from .placed import PlacedCheck
 
@@ -56,19 +54,9 @@ class AllPairs(EveryNode):
     #: What `acceptance.nodes.AllPairs` holds, as plain data.
     all_pairs = variable(dict, value={}, loggable=True)
 
-    if needs_build("patterns"):
-        build = fixture(PatternsBuild, scope="environment")
-
-    np = variable(int, loggable=True)
-    placement = variable(str, value="inter-node", loggable=True)
-
     descr = "all pairs of nodes"
-    suite = "patterns"
     benchmark_name = "patterns.all-pairs"
-    executable = patterns.PROGRAM
-    valid_prog_environs = ["+patterns"]
     tags = {"patterns", "mpi", "nodes", "maintenance"}
-    differs_by_mode = True
     most_per_node = 2
     #: None: by the seconds for all rounds, and the number of nodes.
     time_limit = None

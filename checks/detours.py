@@ -5,12 +5,10 @@ from reframe.core.exceptions import SanityError
 
 from acceptance.machine import osnoise
 from acceptance.nodes import Causes
-from acceptance.suites import detours, patterns
+from acceptance.suites import detours
 
-from .build import PatternsBuild
 from .every_node import EveryNode
 from .extras import extras_of
-from .no_case import needs_build
 from .outputs import MOST, OF_PROCESS
 from .partitions import cores_of, mode_of, nodes_of
 
@@ -37,19 +35,9 @@ class Detours(EveryNode):
     #: Where Linux's tracers are, of which one may be on.
     tracing = variable(str, value="/sys/kernel/tracing", loggable=True)
 
-    if needs_build("patterns"):
-        build = fixture(PatternsBuild, scope="environment")
-
-    np = variable(int, loggable=True)
-    placement = variable(str, value="inter-node", loggable=True)
-
     descr = "detours of nodes"
-    suite = "patterns"
     benchmark_name = "patterns.detours"
-    executable = patterns.PROGRAM
-    valid_prog_environs = ["+patterns"]
     tags = {"patterns", "mpi", "nodes"}
-    differs_by_mode = True
 
     def choose(self):
         """Take what the suite's table says of it."""
@@ -61,12 +49,7 @@ class Detours(EveryNode):
 
     def layout_on(self, part):
         """Return how the ranks stand, each on a core of its own."""
-        self.most_per_node = self.per_node or cores_of(part)
-        if self.most_per_node > cores_of(part):
-            raise SanityError(
-                f"{self.benchmark_name}: {self.per_node} processes on a node of "
-                f"{cores_of(part)} cores: each takes one"
-            )
+        self.take(part, self.per_node or cores_of(part))
         layout = super().layout_on(part)
         if self.np > MOST_RANKS:
             raise SanityError(

@@ -1,12 +1,15 @@
-"""What checks of all nodes of a partition share: which nodes these are, and where ranks stand."""
+"""What checks of all nodes of a partition share: which nodes, where ranks stand, our program."""
 
 from reframe.core.exceptions import SanityError
 
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural
 from acceptance.machine import Layout
+from acceptance.suites import patterns
 
+from .build import PatternsBuild
 from .extras import extras_of
+from .no_case import needs_build
 from .partitions import cores_of, nodes_of, nodes_up, uses_slurm
 from .placed import PlacedCheck
 
@@ -14,9 +17,19 @@ from .placed import PlacedCheck
 class EveryNode(PlacedCheck):
     """Runs on the nodes that a case is pinned to, else on all that Slurm has up, else as stated.
 
-    A class that derives from it has `np` and `placement` as variables.
+    What runs is a pattern of our own program.
     """
 
+    if needs_build("patterns"):
+        build = fixture(PatternsBuild, scope="environment")
+
+    np = variable(int, loggable=True)
+    placement = variable(str, value="inter-node", loggable=True)
+
+    suite = "patterns"
+    executable = patterns.PROGRAM
+    valid_prog_environs = ["+patterns"]
+    differs_by_mode = True
     #: Ranks on a node, where it has the cores and is not simulated.
     most_per_node = 1
     #: A case that waits longer for its nodes fails, and says so.
@@ -33,6 +46,15 @@ class EveryNode(PlacedCheck):
         """Take each partition of enough nodes of which ranks say where they stand."""
         least = self.row.least_nodes
         return extras_of(part).verify_placement and cores_of(part) > 0 and nodes_of(part) >= least
+
+    def take(self, part, per_node):
+        """Take so many ranks on each node; raises SanityError where a node has fewer cores."""
+        if not 1 <= per_node <= cores_of(part):
+            raise SanityError(
+                f"{self.benchmark_name}: {per_node} processes on a node of {cores_of(part)} cores: "
+                "each takes one"
+            )
+        self.most_per_node = per_node
 
     def layout_on(self, part):
         """Return how the ranks stand, now that the partition is known, and so its nodes."""

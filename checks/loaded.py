@@ -5,13 +5,11 @@ import reframe as rfm
 
 from acceptance.core.findings import SUFFERS, Finding
 from acceptance.nodes import under_load
-from acceptance.suites import loaded, patterns
+from acceptance.suites import loaded
 
-from .build import PatternsBuild
 from .every_node import EveryNode
 from .extras import extras_of
 from .fabric_routes import FabricRoutes
-from .no_case import needs_build
 from .partitions import mode_of
 from .placed import PlacedCheck
 
@@ -43,24 +41,18 @@ class Loaded(EveryNode):
     #: What `acceptance.nodes.UnderLoad` holds, as plain data.
     loaded = variable(dict, value={}, loggable=True)
 
-    if needs_build("patterns"):
-        build = fixture(PatternsBuild, scope="environment")
-
-    np = variable(int, loggable=True)
-    placement = variable(str, value="inter-node", loggable=True)
-
     descr = "latency and bandwidth under load"
-    suite = "patterns"
     benchmark_name = "patterns.loaded"
-    executable = patterns.PROGRAM
-    valid_prog_environs = ["+patterns"]
     tags = {"patterns", "mpi", "nodes"}
-    differs_by_mode = True
 
     def choose(self):
         """Take what the suite's table says of it."""
         self.columns = loaded.BENCHMARKS["loaded"].columns
-        self.most_per_node = self.per_node
+
+    def layout_on(self, part):
+        """Return how the ranks stand, each on a core of its own."""
+        self.take(part, self.per_node)
+        return super().layout_on(part)
 
     def plan(self, part):
         """Return the cycles, and ms of each quantity in a window."""

@@ -29,7 +29,7 @@ def four_nodes(tmp_path_factory):
         yield pair
 
 
-def measure(site, four_nodes, made):
+def measure(site, four_nodes, made, *options):
     """Run the case on what was made; return it, and what ReFrame printed."""
     folder = site.folder / "program"
     folder.mkdir()
@@ -41,7 +41,7 @@ def measure(site, four_nodes, made):
     environment["extras"]["suites"] = {"patterns": str(folder)}
     # This program sends nothing, so that no device can have carried it.
     four_nodes.join(site, environment, fabric={"technology": "ethernet"})
-    run = site.reframe("-c", "checks/loaded.py", "-r")
+    run = site.reframe("-c", "checks/loaded.py", "-r", *options)
     cases = results.session(site.database).cases
     assert cases, run.output
     return cases[0], folder
@@ -83,3 +83,10 @@ def test_an_output_that_is_cut_fails_the_case_with_its_line(site, four_nodes):
     case, _ = measure(site, four_nodes, made[: made.index('{"type":"end"}')])
     assert case.result == "fail"
     assert "the output ends without its end: the program did not finish" in case.fail_reason
+
+
+def test_more_ranks_than_a_node_has_cores_are_refused(site, four_nodes):
+    case, folder = measure(site, four_nodes, "", "-S", "Loaded.per_node=5000")
+    assert case.result == "fail"
+    assert "patterns.loaded: 5000 processes on a node of" in case.fail_reason
+    assert not (folder / "asked").exists()

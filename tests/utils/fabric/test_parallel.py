@@ -1,7 +1,10 @@
 """Cables between the same two switches: made counters, and those that ibsim answers with."""
 
+import json
+
 import pytest
 
+from acceptance.core import state_files
 from acceptance.fabric import kinds, outputs, seen, stored, view
 from acceptance.fabric.parallel import LEAST
 from tests import ibsim
@@ -98,6 +101,21 @@ def test_what_was_not_told_is_said():
     assert unknown((0, 0), (1, 1)) == []
     (told,) = unknown((5, 5), (1, 6))
     assert told.startswith("between 1 pair of switches")
+
+
+def test_a_state_without_traffic_is_that_of_no_reading(tmp_path):
+    hosts, traffic = view.Hosts({}, those.HDR), {end: {"PortXmitData": 1} for end in FOUND.by_end}
+    how = {"hosts": hosts, "accepted": None, "now": 2.0, "traffic": traffic}
+    _, state = view.judge(FOUND, {}, before=stored.State(1.0, {}), **how)
+    path = tmp_path / "made.json"
+    state_files.write(path, state)
+    assert stored.read_state(path) == state
+    old = json.loads(path.read_text())
+    assert len(old.pop("traffic")) == 8
+    path.write_text(json.dumps(old))
+    told, _ = view.judge(FOUND, {}, before=stored.read_state(path), **how)
+    (found,) = [each.found for each in told if each.device == "traffic"]
+    assert found.startswith("between 4 pairs of switches")
 
 
 def test_a_cable_that_carries_nothing_is_seen_in_a_fabric(look):

@@ -225,6 +225,26 @@ def test_a_link_that_went_down_is_a_fault_and_symbol_errors_are_none(links):
     assert "link_downed: 1 more (0 to 1)" in fault.text
 
 
+@pytest.mark.parametrize("stated", [{}, {"device": "mlx5_0/1,mlx5_1/1"}, {"ports": 2}], ids=str)
+def test_a_stated_link_that_vanished_meanwhile_is_a_fault(tmp_path, stated):
+    for when, adapters in (("before", 2), ("after", 1)):
+        tree = Sysfs(tmp_path / when, "node1")
+        for number in range(adapters):
+            tree.adapter(f"mlx5_{number}", f"0000:0{number}:00.0")
+            tree.port(1, f"mlx5_{number}", port_xmit_data=0, port_rcv_data=0)
+        (tmp_path / f"node1.{when}").write_text(tree.text())
+    faults, deviations, told = evidence(tmp_path, {"node1"}, QDR | stated, 0)
+    assert told == "not known: node1 mlx5_1/1 has vanished"
+    assert ("link-missing", "mlx5_1/1") in {(one.kind, one.device) for one in deviations}
+    assert [(one.kind, one.device, one.text) for one in faults] == [
+        (
+            "link-failed", "mlx5_1/1",
+            "the link failed while it was measured: node1 mlx5_1/1: has vanished, expected what "
+            "was there before",
+        )
+    ] * bool(stated)  # fmt: skip
+
+
 def test_a_counter_that_is_full_tells_of_no_failure_now(links):
     folder = links("node1", link_downed=255, link_error_recovery=255)
     faults, deviations, _ = evidence(folder, {"node1"}, QDR, 0)

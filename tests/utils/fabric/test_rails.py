@@ -140,6 +140,38 @@ def test_counters_that_went_back_or_are_full_tell_nothing(node, words):
     assert facts is TWO
 
 
+def test_a_rail_that_was_down_and_is_gone_carried_nothing(tmp_path):
+    trees = [Sysfs(tmp_path / when, "node1") for when in ("before", "after")]
+    for tree, words in zip(trees, (0, 10**6), strict=True):
+        tree.adapter("mlx5_0", "0000:00:00.0")
+        tree.port(1, "mlx5_0", port_xmit_data=words, port_rcv_data=words)
+    trees[0].adapter("mlx5_1", "0000:01:00.0")
+    trees[0].port(1, "mlx5_1", port_xmit_data=0, port_rcv_data=0, **DOWN)
+    (found,) = judged(rails.rails_of(*(tree.node() for tree in trees), TWO))
+    assert (found.kind, found.device, found.fails) == ("rail-down", "mlx5_1/1", True)
+    assert "(DOWN)" in found.text
+
+
+@pytest.mark.parametrize("states", [HDR, {**HDR, "ports": 2}, {**HDR, "device": "mlx5_0/1"}])
+def test_a_node_without_readings_is_told(tmp_path, states):
+    facts = Facts.read(states)
+    unknown = "not known: node2 reported nothing of its links"
+    found = rails.read(tmp_path, {"node2"}, facts)
+    assert rails.text_of(found, facts) == unknown * (facts.ports > 1)
+    for when, words in (("before", 0), ("after", 10**6)):
+        tree = Sysfs(tmp_path / when, "node1")
+        for number in range(2):
+            tree.adapter(f"mlx5_{number}", f"0000:0{number}:00.0")
+            tree.port(1, f"mlx5_{number}", port_xmit_data=words, port_rcv_data=words)
+        (tmp_path / f"node1.{when}").write_text(tree.text())
+    text = rails.text_of(rails.read(tmp_path, {"node1", "node2"}, facts), facts)
+    assert text.endswith(f"; {unknown}") == (not facts.devices)
+    (tmp_path / "node2.before").write_text("node")
+    (tmp_path / "node2.after").write_text("node")
+    with pytest.raises(ValueError, match="node2"):
+        rails.read(tmp_path, {"node2"}, facts)
+
+
 def test_rdma_over_the_adapter_of_an_interface_counts_for_that_rail(tmp_path):
     nodes = []
     for when, words in (("before", 0), ("after", 10**6)):

@@ -268,6 +268,15 @@ def test_a_pass_that_nothing_judged_is_not_green():
     assert told(Verdict(status=Status.CANNOT_JUDGE))[1] == "open"
 
 
+@pytest.mark.parametrize("data", [{"victims": ["node1"]}, {"victims": 3, "later": None}])
+def test_what_is_stored_of_load_and_cannot_be_read_is_told(tmp_path, data):
+    made = report_data.source(tmp_path)
+    uuid = Database(made.workspace.results).add([Case(more={"loaded": data})])
+    folder = report_data.site(made, tmp_path / "web")
+    html = (folder / addresses.session(uuid)).read_text()
+    assert "what is stored of the measurement under load is malformed: " in html
+
+
 def test_an_output_elsewhere_is_not_copied(tmp_path):
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")

@@ -149,6 +149,19 @@ def test_links_that_run_like_the_stated_one_are_told(devices, facts, told):
         assert ('"device": "eth1,eth2"' in remedy) is (state == MISSING)
 
 
+@pytest.mark.parametrize(
+    ("facts", "seen"),
+    [
+        ({"device": "eth1,eth7"}, "2 a node are stated, seen: eth1"),
+        ({"device": "eth7,eth8"}, "2 a node are stated, seen: none"),
+        ({"ports": 4}, "4 a node are stated, seen: eth0, eth1, eth2"),
+    ],
+)
+def test_a_node_with_fewer_rails_than_are_stated_is_told(devices, facts, seen):
+    [(state, found, _)] = devices("rails of fast", **facts)
+    assert (state, found) == (BROKEN, seen)
+
+
 def test_rails_of_a_node_that_was_not_looked_at_are_not_compared(devices):
     [(state, found, _)] = devices("rails of fast", "slurm", device="eth1,eth2")
     assert state == OK

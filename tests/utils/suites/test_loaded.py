@@ -74,6 +74,7 @@ FAULTS = [
     ("a load that moved nothing", '"load_MBps":1000', '"load_MBps":0'),
     ("the load ended after 0.6 s", '"cut":0,"load_MBps":1000', '"cut":1,"load_MBps":1000'),
     ("malformed|Expected", SIX, SIX.replace('6.0', '0', 1)),
+    ("malformed|Expected", SIX, SIX.replace('6.0', 'NaN', 1)),
     ("not a count for each bin", '"counts":[6]', '"counts":[6,1]'),
     ("5 times in the bins instead of 6", '"counts":[6]', '"counts":[5]'),
     ("is not that of these bins", '"sum_us":12', '"sum_us":13'),
@@ -91,6 +92,16 @@ def test_what_is_not_consistent_is_refused(fault, old, new):
     text = TEXT.replace(old, new, -1 if new == SIX.replace("6.0", "7") else 1)
     with pytest.raises(ParseError, match=fault):
         Measured(text, ranks=6 if old else 8, size=131072)
+
+
+SHORT = made_loaded.text(nodes=4, cycles=2, count=2).splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("number", range(len(SHORT)))
+def test_an_output_without_one_of_its_lines_or_that_ends_before_it_is_refused(number):
+    for lines in ([*SHORT[:number], *SHORT[number + 1 :]], SHORT[:number]):
+        with pytest.raises(ParseError):
+            Measured("".join(lines), ranks=4)
 
 
 def test_a_run_without_the_last_load_is_whole():

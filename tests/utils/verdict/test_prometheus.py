@@ -9,7 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import acknowledgements, notify
-from acceptance.core.findings import Finding
+from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, SUFFERS, UNJUDGED, Finding
+from acceptance.core.kinds import OF_LATE
 from acceptance.core.paths import ROOT
 from acceptance.fabric import kinds
 from acceptance.ledger import Case, Metric, Session
@@ -160,7 +161,11 @@ def test_verdict_cases_times_and_findings():
     down, slow = Finding("link-state", "node1 down"), Finding("", "node2 slow")
     fault = Finding("misplaced", "misplaced: all on one node", fails=True)
     bad = replace(CASE, name="b", result="fail", findings=(down, slow, fault))
-    twice = replace(CASE, name="c", partition="other", findings=(down,))
+    # What is no link's: what load, other runs and simulators, and late messages show.
+    others = (SUFFERS, SHARED, RECORDED_OTHERWISE, UNJUDGED, *OF_LATE)
+    alien = tuple(Finding(kind, "not of a link") for kind in others)
+    rail = Finding("rail-uneven", "node1 eth1 share")
+    twice = replace(CASE, name="c", partition="other", findings=(down, rail, *alien))
     found = exported(CASE, bad, replace(bad, name="d"), twice, verdict=Verdict(status=1))
     system = {"system": "local"}
     by_hand = {**system, "campaign": ""}
@@ -171,7 +176,7 @@ def test_verdict_cases_times_and_findings():
     cases = {labels["result"]: value for labels, value in found["acceptance_cases"]}
     assert cases == {"pass": 2, "fail": 2, "skip": 0}
     findings = {labels["partition"]: n for labels, n in found["acceptance_link_findings"]}
-    assert findings == {"default": 2, "other": 1}
+    assert findings == {"default": 2, "other": 2}
 
 
 def test_without_a_session_the_verdict_is_there():

@@ -130,6 +130,11 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
         return [name.strip() for name in (self.device or "").split(",") if name.strip()]
 
     @property
+    def states_links(self) -> bool:
+        """Tell whether they say which links of a node are the fabric's, or how many."""
+        return bool(self.devices) or self.ports > 1
+
+    @property
     def shown(self) -> bool:
         """Tell whether Linux shows the links of this technology under /sys."""
         return self.technology in rates.SHOWN

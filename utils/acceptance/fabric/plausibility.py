@@ -220,9 +220,9 @@ def evidence(
     """Read what `machine/rank.sh` left in a folder, NODE.before and NODE.after of each node.
 
     `min_bytes` must have moved over the fabric of each node, 0 for no matter. Returned are what
-    fails the run, of the kinds link-failed and no-bytes; what may explain a failure; and how many
-    bytes went over the fabric, or why that is not known (empty: nobody asks). Raises ParseError for
-    a reading that is cut.
+    fails the run, of the kinds link-failed (it went down, or is stated and vanished) and no-bytes;
+    what may explain a failure; and how many bytes went over the fabric, or why that is not known
+    (empty: nobody asks). Raises ParseError for a reading that is cut.
     """
     faults: list[Finding] = []
     explaining: list[Finding] = []
@@ -239,7 +239,9 @@ def evidence(
         explaining += [*deviations(before, facts), *growth]
         # The fabric is not to blame for what another network of the node does.
         for change in growth:
-            if change.device in links and change.what in FATAL and change.expected == GROWN:
+            fell = change.what in FATAL and change.expected == GROWN
+            gone = change.kind == "link-missing" and not change.what and facts.states_links
+            if change.device in links and (fell or gone):
                 text = f"the link failed while it was measured: {change.text}"
                 faults.append(replace(change, kind="link-failed", text=text))
         try:

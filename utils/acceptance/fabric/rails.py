@@ -74,12 +74,20 @@ class Rails:
 def read(folder: Path, nodes: Iterable[str], facts: Facts | None) -> list[Rails]:
     """Return the rails of nodes that have any, from what `machine/rank.sh` left in a folder.
 
-    Raises ParseError for a reading that is cut.
+    Those of a node that reported nothing are not known, where several are stated or other nodes
+    have some. Raises ParseError for a reading that is cut.
     """
     if facts is None or not facts.shown:
         return []
-    pairs = (plausibility.readings_of(folder, name) for name in sorted(set(nodes)))
-    return [rails for pair in pairs if pair and (rails := rails_of(*pair, facts))]
+    pairs = {name: plausibility.readings_of(folder, name) for name in sorted(set(nodes))}
+    found = [rails for pair in pairs.values() if pair and (rails := rails_of(*pair, facts))]
+    if found or facts.ports > 1:
+        found += [
+            Rails(name, {}, unknown=f"{name} reported nothing of its links")
+            for name, pair in pairs.items()
+            if pair is None
+        ]
+    return found
 
 
 def rails_of(before: NodeLinks, after: NodeLinks, facts: Facts) -> Rails | None:
@@ -87,7 +95,7 @@ def rails_of(before: NodeLinks, after: NodeLinks, facts: Facts) -> Rails | None:
 
     Of stated ports without names those that are not there are called `port-2` and so on.
     """
-    links, stated = before.links_of(facts), bool(facts.devices) or facts.ports > 1
+    links, stated = before.links_of(facts), facts.states_links
     absent = undeclared(links, facts)
     have = len(links) + len(absent)
     absent += [f"port-{number}" for number in range(have + 1, facts.ports + 1)]
@@ -99,7 +107,7 @@ def rails_of(before: NodeLinks, after: NodeLinks, facts: Facts) -> Rails | None:
             last = after.links.get(name)
             is_up = link.up and last is not None and last.up
             down |= {} if is_up else {name: _state(last if last and link.up else link)}
-            silent = last is not None and not (link.up or last.up)
+            silent = not link.up and (last is None or not last.up)
             moved[name] = 0 if silent else link_bytes(before.name, link, last)
         for name, port in roce_beside(before, links, facts).items():
             count = link_bytes(before.name, port, after.ports.get(name))
@@ -126,8 +134,7 @@ def of_bandwidth(every: Sequence[Rails], facts: Facts, min_bytes: int) -> list[R
     `min_bytes` is its largest message, 0 of a case of anything else than bandwidth. Of nodes that
     moved less than that something else is wrong.
     """
-    stated = bool(facts.devices) or facts.ports > 1
-    if not stated or min_bytes < STRIPED:
+    if not facts.states_links or min_bytes < STRIPED:
         return []
     return [rails for rails in every if rails.used and rails.total >= min_bytes]
 

@@ -20,6 +20,7 @@ from acceptance.core import kinds, machine
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.extras import ALL, ExtrasFault, read_environment
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
+from acceptance.core.text import natural
 from acceptance.fabric import FabricFault, Facts, facts_of, facts_or_none, link_check
 from acceptance.machine import (
     MPIS,
@@ -325,8 +326,13 @@ def _gpus(what: str, facts: Facts, look: Fabric) -> Iterator[Examined]:
 
 
 def _rails(what: str, facts: Facts, look: Fabric) -> Iterator[Examined]:
-    """Tell of links that run like one of the fabric's, and which its facts do not state."""
+    """Tell of stated links that are not there, and of those like them that nobody states."""
     mine = {*look.links.links_of(facts)} if look.links else set()
+    if look.links and facts.shown and len(mine) < facts.ports > 1:
+        seen = ", ".join(sorted(mine, key=natural)) or "none"
+        remedy = "see why (ibstat, ip link), or state those that a node has"
+        yield row(what, "", f"{facts.ports} a node are stated, seen: {seen}", remedy)
+        return
     if not facts.devices and facts.ports == 1:  # whichever a message takes
         mine = {*look.rails[:1]}
     others = [name for name in look.rails if name not in mine] if mine & {*look.rails} else []

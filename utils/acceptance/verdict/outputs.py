@@ -28,6 +28,7 @@ from acceptance.core.kinds import (
     ALIKE,
     GUIDELINES,
     NODES,
+    OF_CASES,
     OF_FABRICS,
     OF_LATE,
     OF_RUNS,
@@ -363,7 +364,7 @@ def _of_sessions(verdict: Verdict, sessions: Sequence[Session]) -> _Samples:
         findings.setdefault((case.system, case.partition), set()).update(
             finding.text
             for finding in case.findings
-            if not finding.fails and finding.kind not in (*OF_FABRICS, *OF_LATE)
+            if not finding.fails and finding.kind not in {*OF_CASES, *OF_FABRICS, *OF_LATE}
         )
         for finding in case.findings:
             if finding.fails and finding.kind in OF_FABRICS:
