@@ -204,21 +204,13 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
 class CompiledBuild(SuiteBuild):
     """A suite whose sources the compiler of the environment's MPI compiles, in the stage.
 
-    A subclass says where `sources()` are and what `commands()` build of them, in the folder
-    `BUILT`. Where Spack builds it, or the environment names a folder that has it, they are not run.
+    Where Spack builds it, or the environment names a folder that has it, nothing is compiled. A
+    subclass defines
+
+    - `sources()` -> Path, the folder of the sources;
+    - `commands()` -> str, what `compiler` makes of them in the folder `BUILT`;
+    - `sources_told()` -> str, what tells these sources from others, once they are staged.
     """
-
-    def sources(self) -> Path:
-        """Return the folder of the sources."""
-        raise NotImplementedError
-
-    def commands(self) -> str:
-        """Return what compiles them."""
-        raise NotImplementedError
-
-    def sources_told(self) -> str:
-        """Return what tells these sources from others, once they are staged."""
-        raise NotImplementedError
 
     @run_after("setup")
     def compile_ours(self):

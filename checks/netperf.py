@@ -140,7 +140,7 @@ class Netperf(PlacedCheck):
 
     def measure(self):
         """Return metric -> (value, unit), from the output of the client."""
-        output = netperf.parse(self.output(), self.stdout.evaluate(), self.asked)
+        output = netperf.parse(self.output(), self.stdout.evaluate(), self.asked, self.length)
         start, self.buffers, self.moved = output.start, output.buffers, output.moved
         stood = [rank.node for rank in placement.read_ranks(self.errors())]
         if stood != [start["client"], start["server"]]:

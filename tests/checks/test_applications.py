@@ -44,7 +44,8 @@ def install(folder, processes):
     for name in ("config", "result"):
         (spec / name).mkdir()
     (spec / "shrc").write_text("SPEC=$PWD; export SPEC\n")
-    (spec / "result/MPIM2007.001.mref.csv").write_text("of an earlier run\n")
+    # An earlier run of the same code, which this one must not take for its own.
+    (spec / "result/MPIM2007.001.mref.csv").write_text(of_spec(processes=processes, seconds="1.5"))
     (spec / "table.txt").write_text(of_spec(processes=processes))
 
 
@@ -60,14 +61,19 @@ def environment(name, folder):
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """Return the site, and how a run of all of it with three installations ended."""
+    """Return the site, and how a run of all of it with four installations ended."""
     site = Site(tmp_path_factory.mktemp("applications"))
     install(site.folder / "good", 4)
     install(site.folder / "wrong", 2)
     install(site.folder / "without", 4)
+    install(site.folder / "idle", 4)
+    (site.folder / "idle/specmpi/bin/runspec").write_text("#!/bin/sh\n")
+    for name in ("c120", "si512", "si512-60"):
+        (site.folder / "idle/cpmd" / name / "step2.inp").write_text("")
     for name in ("namd/apoa1/apoa1.namd", "specmpi/shrc"):
         (site.folder / "without" / name).unlink()
-    environments = [environment(name, site.folder / name) for name in ("good", "wrong", "without")]
+    names = ("good", "wrong", "without", "idle")
+    environments = [environment(name, site.folder / name) for name in names]
     configuration = {
         "systems": [{
             "name": "made", "hostnames": [".*"], "prefix": str(site.var),
@@ -112,11 +118,14 @@ def test_what_ran_with_other_processes_or_not_at_all_passes_nowhere(ran):
     _, done, cases = ran
     results = {key: case.result for key, case in cases.items() if key[1] and key[0] != "good"}
     assert results.pop(("without", "cpmd.c120")) == "pass"
+    assert results.pop(("idle", "namd.apoa1")) == "pass"
     assert {*results.values()} == {"fail", "fail_deps"}
     for words in (
         "ran with 2 processes instead of 4",
         "without/namd/apoa1/apoa1.namd, which it requires",
         "without/specmpi/shrc, which it requires",
+        "runspec: it wrote no table",
+        "1 steps instead of 2",
     ):
         assert words in done.output, done.output
 

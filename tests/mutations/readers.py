@@ -132,11 +132,11 @@ def netperf_reader(text: str) -> Reader:
     sent, received = (int(values[size]) for size in sizes)
     if sent < 0:
         sent, received = int(values["LOCAL_SEND_SIZE"]), 0
-    run = netperf.Run(name, sent, received, 0, 0)
-    netperf.parse(text, "stdout", run)
+    run, seconds = netperf.Run(name, sent, received, 0, 0), float(values["ELAPSED_TIME"])
+    netperf.parse(text, "stdout", run, seconds)
 
     def read(text: str) -> Values:
-        output = netperf.parse(text, "stdout", run)
+        output = netperf.parse(text, "stdout", run, seconds)
         columns = netperf.BENCHMARKS[name].columns
         return {each.stem: (output.values[each.name], each.unit) for each in columns}
 

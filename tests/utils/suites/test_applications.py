@@ -66,6 +66,8 @@ def test_good_outputs_give_their_times_and_rates():
         ("himeno", "Gosa :   1.0", "Gosa :   9.0E+01\n!", "the output is cut or another"),
         ("himeno", "600MHz :   ", "600MHz :   1", "follows"),
         ("namd", "-222495.4000", "-22249.5400", "where apoa1 has -222495.4"),
+        # The same atoms with steps of 2 fs, as published.
+        ("namd", "-222495.4000", "-231342.0906", "where apoa1 has -222495.4"),
         ("namd", "-222495.4000", "nan", "no finite number"),
         ("namd", "WallClock: 137.2", "WallClock: 1372", "is no number as NAMD prints it"),
         ("namd", "WallClock: 137", "WallClock: 117", "a step ended after"),

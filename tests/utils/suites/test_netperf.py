@@ -31,8 +31,8 @@ def asked(test):
     return netperf.Run(test, *RECORDED[test][0])
 
 
-def parse(test, text=None):
-    return netperf.parse(text_of(test) if text is None else text, "out", asked(test))
+def parse(test, text=None, seconds=1):
+    return netperf.parse(text_of(test) if text is None else text, "out", asked(test), seconds)
 
 
 @pytest.mark.parametrize("test", RECORDED)
@@ -82,8 +82,12 @@ def test_the_keys_are_the_socket_buffers_that_there_were():
         ("TCP_STREAM", "ELAPSED_TIME=", "ELAPSED=", "no value of ELAPSED_TIME"),
         ("TCP_STREAM", r"(LSR_SIZE_END=.*\n)", r"\1\1", "no value of RSS_SIZE_END"),
         ("TCP_STREAM", r"\Z", "more\n", "a line that is not understood"),
+        ("TCP_STREAM", "=258.05", "=0.00", "LOCAL_SEND_THROUGHPUT is not that of"),
+        ("TCP_RR", r"SEND_CALLS=\d+", "SEND_CALLS=0", "no time, no buffer or no bytes"),
         ("TCP_RR", "REQUEST_SIZE=64", "REQUEST_SIZE=1", "REQUEST_SIZE is 1 instead of 64"),
         ("TCP_RR", "=2167.795", "=2267.795", "TRANSACTION_RATE is not that of"),
+        # All datagrams were lost.
+        ("UDP_STREAM", r"RECVD=\d+", "RECVD=0", "no time, no buffer or no bytes"),
         ("UDP_STREAM", "=67.47", "=67.74", "REMOTE_RECV_THROUGHPUT is not that of"),
         ("UDP_STREAM", r"SENT=\d+", "SENT=30711809", "30711809 bytes sent in 20864 calls of 1472"),
         ("UDP_STREAM", r"RECVD=8458112", "RECVD=84581120", "84581120 bytes arrived of 30711808"),
@@ -99,6 +103,12 @@ def test_a_fault_is_refused_with_its_line(test, old, new, words):
 
 
 @pytest.mark.parametrize("test", RECORDED)
+def test_a_test_that_ended_early_is_refused(test):
+    with pytest.raises(ParseError, match=r"it ended after 1\S* s, where it was to take 2 s"):
+        parse(test, seconds=2)
+
+
+@pytest.mark.parametrize("test", RECORDED)
 def test_an_output_that_is_cut_anywhere_measures_nothing(test):
     text = text_of(test)
     for end in range(len(text)):
@@ -111,7 +121,7 @@ def test_the_output_of_another_test_or_size_is_refused(test):
     for run in netperf.RUNS:
         if (run.benchmark, *run[1:3]) != (test, *RECORDED[test][0][:2]):
             with pytest.raises(ParseError):
-                netperf.parse(text_of(test), "out", run)
+                netperf.parse(text_of(test), "out", run, 1)
 
 
 def test_what_is_run_is_what_the_paper_prints():

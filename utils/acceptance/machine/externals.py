@@ -47,6 +47,10 @@ _HELPERS = {
 }  # fmt: skip
 
 
+#: What compiles for an MPI -> the compiler that Debian's packages of MPIs run for it.
+_BENEATH = {"mpicc": "gcc", "mpif90": "gfortran"}
+
+
 def compiled_features() -> list[str]:
     """Return the suites that are compiled with an MPI, where there is a compiler.
 
@@ -56,7 +60,7 @@ def compiled_features() -> list[str]:
         suite.key
         for suite in SUITES.values()
         if suite.compiler
-        and shutil.which("gfortran" if "90" in suite.compiler else "gcc")
+        and shutil.which(_BENEATH[suite.compiler])
         and (not suite.source or os.environ.get(suite.source))
     ]
 

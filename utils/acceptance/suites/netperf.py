@@ -135,6 +135,8 @@ _TIME, _UNITS, _MBITS = "ELAPSED_TIME", "THROUGHPUT_UNITS", "10^6bits/s"
 _SIZES = ("LOCAL_SEND_SIZE", "REQUEST_SIZE", "RESPONSE_SIZE")
 _COUNTS = ("LOCAL_SEND_CALLS", "LOCAL_BYTES_SENT", "REMOTE_BYTES_RECVD")
 _REALS = (_TIME, SENT.name, RECEIVED.name, RATE.name)
+#: The share of its time that a test lasts at least: a timer ends it, and two decimals are printed.
+LASTED = 0.9
 #: What netperf is asked for, in this order.
 SELECTORS = (_TIME, _UNITS, *_SIZES, *BUFFERS, *_COUNTS, *_REALS[1:])
 
@@ -150,10 +152,15 @@ _THREE_DECIMALS = re.compile(r"(0|[1-9]\d*)\.\d{3}\Z", re.ASCII)
 _VALUE = re.compile(r"(?P<name>[A-Z_]+)=(?P<value>\S+)\Z")
 
 
-def parse(text: str, source: str, run: Run) -> "Output":
-    """Read the output of a run; raises ParseError, with the line, for that of any other one."""
+def parse(text: str, source: str, run: Run, seconds: float) -> "Output":
+    """Read the output of a run that was to take so many seconds.
+
+    Raises ParseError, with the line, for that of any other run, and one that ended early.
+    """
     output = Output(text, source)
     output.read(run)
+    if (lasted := output.values[_TIME]) < LASTED * seconds:
+        raise output.error(f"it ended after {lasted:g} s, where it was to take {seconds:g} s")
     return output
 
 
