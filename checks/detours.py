@@ -97,9 +97,8 @@ class Detours(EveryNode):
         try:
             kernel = osnoise.seen(self.read_file(KERNEL), late.spans)
         except (OSError, ValueError) as err:  # what was measured is known without it
-            kernel, told = {}, f"not read: {err}"
+            kernel, self.provenance["kernel"] = {}, f"not read: {err}"
         else:
-            told = "; ".join(f"{node}: {what}" for node, what in kernel.items())
-        self.provenance["kernel"] = told or "nothing said what it saw"
+            self.provenance["kernel"] = osnoise.text(kernel, late.spans)
         self.record(late.findings(kernel))
         return late.metrics()

@@ -68,8 +68,10 @@ def tracer(site, trace):
     for cpu in range(os.cpu_count()):
         (folder / f"per_cpu/cpu{cpu}").mkdir(parents=True)
         (folder / f"per_cpu/cpu{cpu}/trace").write_text(trace.format(cpu=cpu))
-    for name, text in {"current_tracer": "osnoise\n", "trace_clock": "[local]\n"}.items():
-        (folder / name).write_text(text)
+    (folder / "osnoise").mkdir()
+    said = {"current_tracer": "osnoise", "trace_clock": "[local]"}
+    for name, text in {**said, "osnoise/options": "NO_OSNOISE_WORKLOAD"}.items():
+        (folder / name).write_text(f"{text}\n")
     return "-S", f"Detours.tracing={folder}"
 
 

@@ -142,8 +142,6 @@ struct part {
 
 /* Note that a partner did not answer, or what MPI says. */
 void fail(struct failure *failure, int status, enum stage stage);
-/* For qsort: ascending. */
-int order_of_doubles(const void *left, const void *right);
 
 /* --- all_pairs_stream.c ----------------------------------------------------------------------- */
 

@@ -275,7 +275,6 @@ void leader_measure_inside(struct leader *l, const int *to)
 
 void leader_curve(struct leader *l, int sender, int receiver)
 {
-    long failed = l->failed;
     int *to = allocate((size_t)nodes, sizeof *to);
     for (int rank = 0; rank < nodes; rank++)
         to[rank] = NOBODY;
@@ -284,8 +283,6 @@ void leader_curve(struct leader *l, int sender, int receiver)
     once(l, to);
     conclude(l, to);
     l->order->curve = 0;
-    /* Its pair has values all the same. */
-    l->failed = failed;
     free(to);
 }
 

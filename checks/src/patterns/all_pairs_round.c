@@ -65,12 +65,6 @@ void fail(struct failure *failure, int status, enum stage stage)
         {0}};
 }
 
-int order_of_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
 static void note(struct part *part, enum quantity quantity, struct report *report)
 {
     qsort(part->seconds, LOOPS, sizeof *part->seconds, order_of_doubles);

@@ -228,12 +228,6 @@ struct summary {
     double rows, exchanges, usual, median, p99, p999, beyond, slow;
 };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* A round trip without the time between: no clock is compared with another one. */
 static double round_trip(const struct stamps *first, const struct stamps *second)
 {
@@ -278,7 +272,7 @@ static struct summary sum_up(struct row *rows, const struct pair *pair, const st
     double *trips = allocate(count, sizeof *trips), *sorted = allocate(count, sizeof *sorted);
     for (size_t i = 0; i < count; i++)
         sorted[i] = trips[i] = round_trip(&pair->mine[i], &theirs[i]);
-    qsort(sorted, count, sizeof *sorted, by_value);
+    qsort(sorted, count, sizeof *sorted, order_of_doubles);
     struct summary all = {.exchanges = (double)count, .usual = sorted[count / 4],
         .median = sorted[count / 2], .p99 = sorted[count * 99 / 100],
         .p999 = sorted[count * 999 / 1000]};

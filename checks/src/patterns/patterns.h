@@ -139,6 +139,9 @@ void say_plan(size_t memory, long measurements);
 /* The seconds of one loop of so many repetitions after a barrier. Collective. */
 double time_loop(step *once, void *context, long repetitions, bool active);
 
+/* For qsort: ascending. */
+int order_of_doubles(const void *left, const void *right);
+
 /* --- message.c: what is sent, and whether it arrived ------------------------------------------ */
 
 /* A message is filled by its identity, so that one which is lost, swapped or old is seen. */

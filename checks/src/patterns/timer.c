@@ -77,3 +77,9 @@ struct timing measure(step *once, void *context, bool active)
     }
     return best;
 }
+
+int order_of_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}

@@ -34,15 +34,19 @@ def said(tmp_path):
             (tmp_path / f"per_cpu/cpu{cpu}/trace").write_text(trace if cpu == 0 else "# none\n")
         for name, text in files.items():
             (tmp_path / name.replace("__", "/")).write_text(text)
-        done = subprocess.run(
-            ["sh", osnoise.SCRIPT, tmp_path],
-            env={"PATH": "/usr/bin:/bin", "STATUS": str(tmp_path / "status")},
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
-        assert done.stderr == ""
-        return done.stdout
+        return run(tmp_path)
 
     return said
+
+
+def run(folder):
+    done = subprocess.run(
+        ["sh", osnoise.SCRIPT, folder],
+        env={"PATH": "/usr/bin:/bin", "STATUS": str(folder / "status")},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout
 
 
 def test_what_had_the_cpu_is_told_by_name(said, tmp_path):
@@ -68,12 +72,12 @@ def test_times_of_another_clock_are_not_compared(said):
     assert osnoise.seen(text, {node: (0, 1)}) == osnoise.seen(text, {})
 
 
-def test_the_load_of_the_tracer_itself_is_told(said, tmp_path):
+@pytest.mark.parametrize("options", ["DEFAULTS OSNOISE_WORKLOAD\n", None])
+def test_the_load_of_the_tracer_itself_is_told(said, tmp_path, options):
+    # Before Linux 6.2 there are no options, and it has its load.
     (tmp_path / "osnoise").mkdir()
-    text = said(
-        EVENTS, current_tracer="osnoise\n", trace_clock="[mono]\n",
-        osnoise__options="DEFAULTS OSNOISE_WORKLOAD\n",
-    )  # fmt: skip
+    more = {} if options is None else {"osnoise__options": options}
+    text = said(EVENTS, current_tracer="osnoise\n", trace_clock="[mono]\n", **more)
     assert "with its own load, which is noise itself" in str(osnoise.seen(text, {}))
 
 
@@ -91,6 +95,18 @@ def test_why_nothing_is_known_is_told(said, tmp_path):
     (what,) = osnoise.seen(said(), {}).values()
     assert what.startswith("not read: ")
     assert what.endswith("current_tracer: No such file or directory")
+
+
+def test_events_that_cannot_be_read_and_nodes_that_say_nothing_are_told(said, tmp_path):
+    said(current_tracer="hwlat\n", trace_clock="[mono]\n")
+    (tmp_path / "per_cpu/cpu2/trace").rename(tmp_path / "hidden")
+    (tmp_path / "status").write_text("Cpus_allowed_list:\t2\n")
+    text = run(tmp_path)
+    node = text.split()[0]
+    told = osnoise.seen(text, {})
+    assert told[node] == f"not read: {tmp_path}/per_cpu/cpu2/trace cannot be read"
+    assert osnoise.text(told, (node, "x", "y")).endswith("; x, y: nothing said what it saw")
+    assert osnoise.text(told, (node,)) == f"{node}: {told[node]}"
 
 
 def test_what_the_script_does_not_say_is_refused():

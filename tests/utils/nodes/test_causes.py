@@ -1,6 +1,7 @@
 """`nodes/causes.py`: from the curves of a matrix to why its culprits are slow."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -66,6 +67,20 @@ def test_a_latency_is_compared_at_the_same_distance(matrix):
     near = {pair: of for pair, of in matrix.curves.items() if pair != (2, 3)}
     (found,) = causes.with_causes(replace(matrix, curves=near), culprits.find(matrix), FACTS)
     assert "L+2o and o the same" in found.text
+
+
+def test_a_pair_without_a_known_route_is_at_no_distance(matrix):
+    far = np.arange(COUNT)[:, None] // LEAF != np.arange(COUNT) // LEAF
+    hops = np.where(far, 4, 2)
+    np.fill_diagonal(hops, 0)
+    # Of one node no route is known, and it is later than all others.
+    hops[0], hops[:, 0] = 0, 0
+    latency = np.where(hops == 0, 5.0, np.where(far, FAR, NEAR))
+    of_all = replace(matrix, values={**matrix.values, "latency": latency})
+    later, switch = causes._later(of_all, SimpleNamespace(hops=hops))
+    assert switch == pytest.approx((FAR - NEAR) / 2)
+    assert not later[hops == 0].any()
+    assert later[1, -1] == pytest.approx(FAR - NEAR)
 
 
 def test_without_a_curve_of_its_pairs_nobody_can_tell(matrix):

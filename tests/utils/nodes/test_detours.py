@@ -132,6 +132,10 @@ def test_more_late_messages_than_are_written_count_as_many():
 def test_two_ranks_of_one_node_are_told_apart():
     found = causes(*[((0, RECEIVER, 300.0),)] * 30, nodes=("node1", "node1"))
     assert found.shares == {"node1 (rank 1)": 1.0}
+    (finding,) = found.findings({"node1": "osnoise: backup"})
+    assert finding.nodes == ("node1",)
+    assert finding.text.startswith("node1 (rank 1), with node1 (rank 0): ")
+    assert finding.text.endswith("; its kernel: osnoise: backup")
 
 
 def test_the_interval_of_a_share_is_wilsons():

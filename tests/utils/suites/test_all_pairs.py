@@ -178,6 +178,14 @@ def test_a_pair_has_the_curves_of_each_turn():
     }
 
 
+def test_a_pair_without_a_curve_failed_although_it_has_values():
+    why = "curve: c did not answer within 5 s"
+    failed = {"type": "curve", "because": "control", "sender": 1, "receiver": 2, "why": why}
+    matrix = whole(with_curves(curve("suspect", 0, 1), failed)).matrix
+    assert matrix.failed[1, 2] == f"alone: {why}"
+    assert (1, 2) not in matrix.curves
+
+
 @pytest.mark.parametrize(
     ("words", "old", "new"),
     [

@@ -23,15 +23,16 @@ from acceptance.core.words import SIMULATED
 from acceptance.ledger import Ledger
 from acceptance.machine import SlurmNode
 from acceptance.rfm.configuration import Site
+from acceptance.suites import all_pairs
 from acceptance.verdict import Aim, Paired, Power, chance_table, stated_nodes, why_no_case
 
 #: The spread of a pair where none was measured.
 ASSUMED = 0.02
 #: Passes at most.
 MOST = 31
-#: What all rounds and passes may take: twice as long as is planned, and the seconds that the
-#: mode acceptance has for them by itself.
-LONGER, MORE = 2, 7200
+#: What all rounds and passes may take: so many times as long as is planned, and the seconds that
+#: the mode acceptance has for them by itself.
+LONGER, MORE = 2, all_pairs.LIMITS["acceptance"]
 _PILOT = "a pilot measures it: reframe -c checks/all_pairs.py --mode=smoke -r"
 
 

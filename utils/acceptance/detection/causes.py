@@ -263,7 +263,8 @@ def judge(
     elif {*states.values()} <= {SAME, OPEN} and states[START] == states[GAP] == SAME:
         why = "measured alone it is as good"
     else:
-        why = "that fits no cause" if UP in states.values() else "noise hides what differs"
+        differs = {UP, DOWN} & {*states.values()}
+        why = "that fits no cause" if differs else "noise hides what differs"
     return Cause(CANNOT_TELL, f"cannot tell why: beside {than} {numbers}: {why}")
 
 

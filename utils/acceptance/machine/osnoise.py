@@ -6,11 +6,11 @@ Form and meaning of the events: Linux, Documentation/trace/osnoise-tracer.rst, h
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import inf
 from pathlib import Path
 
-from acceptance.core.text import number_text, plural
+from acceptance.core.text import number_text, plural, shortened
 
 SCRIPT = Path(__file__).parent / "osnoise.sh"
 #: The program whose noise is looked for, and what runs where nothing else does.
@@ -41,7 +41,8 @@ def seen(text: str, spans: Mapping[str, tuple[float, float]]) -> dict[str, str]:
             told[node] = f"not read: {rest}"
         elif kind == "tracer":
             tracer, clocks[node], *options = [*rest.split(), ""]
-            own = ", with its own load, which is noise itself" * ("OSNOISE_WORKLOAD" in options)
+            loads = tracer == "osnoise" and "NO_OSNOISE_WORKLOAD" not in options
+            own = ", with its own load, which is noise itself" * loads
             told.setdefault(node, f"{tracer}{own}")
         elif kind == "event" and (event := _EVENT.match(line)) and node in clocks:
             begin, end = spans.get(node, (0.0, inf)) if clocks[node] == "mono" else (0.0, inf)
@@ -64,3 +65,11 @@ def _names(node: str, lost: Counter[str], times: Counter[tuple[str, str]]) -> st
         for name, micros in lost.most_common(_TOLD)
     ]
     return f": {', '.join(each)}" if each else ""
+
+
+def text(told: Mapping[str, str], nodes: Collection[str]) -> str:
+    """Say what nodes told (`seen`), and of which nobody said anything."""
+    each = [f"{node}: {what}" for node, what in told.items()]
+    silent = [node for node in nodes if node not in told]
+    each += [f"{shortened(silent)}: nothing said what it saw"] * bool(silent)
+    return "; ".join(each)

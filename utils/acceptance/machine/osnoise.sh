@@ -30,7 +30,9 @@ while [ -n "$left" ]; do
     left=${left#*,}
     cpu=${range%-*}
     while [ "$cpu" -le "${range#*-}" ]; do
-        grep -e '_noise: ' -e 'inner/outer(us)' "$tracing/per_cpu/cpu$cpu/trace" |
+        [ -r "$tracing/per_cpu/cpu$cpu/trace" ] ||
+            echo "$node none $tracing/per_cpu/cpu$cpu/trace cannot be read"
+        grep -s -e '_noise: ' -e 'inner/outer(us)' "$tracing/per_cpu/cpu$cpu/trace" |
             tail -n 400 | sed "s/^/$node event /"
         cpu=$((cpu + 1))
     done

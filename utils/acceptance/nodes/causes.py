@@ -91,6 +91,9 @@ def _later(matrix: PairMatrix, ways: Ways | None) -> tuple[Floats, float | None]
     latency = matrix.values.get("latency", np.full(matrix.rounds.shape, np.nan))
     measured = np.isfinite(latency)
     far = ways.hops if ways else None
+    if far is not None:
+        # Without a route that is known a pair is at no distance.
+        measured &= far > 0
     if far is None and measured.any():
         found = distances(log_loss(latency, UNITS["latency"]))
         far = None if found is None else _MORE_SWITCHES * found

@@ -29,9 +29,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from acceptance.core.findings import Finding
+from acceptance.core.robust import MAD_TO_STD
 from acceptance.core.text import number_text, plural
 from acceptance.suites import detours
-from acceptance.suites.detours import Exchange, Measured, Pair, Times
+from acceptance.suites.detours import Detours, Exchange, Measured, Pair, Times
 
 #: What made a message late, where it was no node.
 NETWORK, UNEXPLAINED = "network", "cannot tell"
@@ -78,7 +79,7 @@ def clock_of(fastest: Sequence[Exchange]) -> Clock:
     ahead = statistics.median(offset - drift * (time - at) for time, offset in points)
     apart = [abs(offset - drift * (time - at) - ahead) for time, offset in points]
     # Of parts in which no exchange was undisturbed nothing follows for the others.
-    return Clock(at, ahead, drift, statistics.median(apart) * 1.4826, min(trips) / 2)
+    return Clock(at, ahead, drift, MAD_TO_STD * statistics.median(apart), min(trips) / 2)
 
 
 @dataclass(frozen=True)
@@ -253,24 +254,28 @@ class Causes:
             tails = [tail for tail in self.tails if node in tail.nodes]
             if text := _large(node, tails):
                 others = sorted({name for tail in tails for name in tail.nodes} - {node})
-                told = f"{node}, with {', '.join(others)}: {text}; {self._core_of(node)}"
-                if said := (kernel or {}).get(node):
+                ranks = self._ranks_of(node)
+                told = f"{node}, with {', '.join(others)}: {text}; {self._core_of(ranks)}"
+                if said := (kernel or {}).get(ranks[0].node):
                     told += f"; its kernel: {said}"
-                yield Finding("node-noisy", told, nodes=(node,))
+                yield Finding("node-noisy", told, nodes=(ranks[0].node,))
         if text := _large(NETWORK, self.tails):
             yield Finding("network-late", f"the network: {text}")
 
-    def _core_of(self, node: str) -> str:
-        """Say for how long the cores of a node were away, and with whom."""
+    def _ranks_of(self, node: str) -> list[Detours]:
+        """Return the ranks of what `tails` name a node."""
         ranks = {
             rank
             for tail in self.tails
             for rank, name in zip((tail.pair.first, tail.pair.second), tail.nodes, strict=True)
             if name == node
         }
-        of_node = [self.measured.ranks[rank] for rank in ranks]
-        worst = max(of_node, key=lambda each: each.lost_us / each.worked_us)
-        longest = max((each.longest_ns[0] for each in of_node if each.longest_ns), default=0)
+        return [self.measured.ranks[rank] for rank in sorted(ranks)]
+
+    def _core_of(self, ranks: Sequence[Detours]) -> str:
+        """Say for how long the cores of ranks were away, and with whom."""
+        worst = max(ranks, key=lambda each: each.lost_us / each.worked_us)
+        longest = max((each.longest_ns[0] for each in ranks if each.longest_ns), default=0)
         said = (
             f"CPU {worst.cpu} was away {worst.lost_us / worst.worked_us:.2%} of its time, up to "
             f"{number_text(longest / 1000)} us at once"

@@ -390,6 +390,7 @@ class Measured(LineReader):
             raise self.error("a curve within a round, or of a node with itself")
         lists = row.bytes, row.time_us, row.late_us
         if row.why and not any(lists):
+            self.failed.setdefault(pair, f"alone: {row.why}")
             return
         if row.why or not row.bytes or len({*map(len, lists)}) > 1:
             raise self.error("neither a time of each size nor only why there is none")
