@@ -4,16 +4,18 @@ Run by `make bench`; asserts nothing. Each case is a suspicion, one of `SUSPECTE
 with two made times a round. It is measured again until it is noise, or has its first look.
 """
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from acceptance.core.text import table
-from acceptance.relations import guidelines
-from acceptance.relations.guidelines import ALPHA, FEW, FLOOR, probability, rounds_for
+from acceptance.ledger.reading import Run
+from acceptance.relations.guidelines import EARLIER, SUSPECTING, Report
+from acceptance.relations.rounds import ALPHA, FEW, FLOOR, probability, rounds_for
 
-SUSPECTED, CASES = 15, 10_000
+SUSPECTED, CASES, SITES = 15, 10_000, 20
 #: What is the longer side over the other one.
 RATIOS = (1.0, FLOOR, 1.2, 1.5, 2.0)
 
@@ -66,6 +68,64 @@ def rows(cases: int) -> Iterator[list[object]]:
             yield [name, ratio, *shares, f"{sum(rounds for _, rounds in made) / cases:.1f}"]
 
 
+#: Runs one after the other of one site, rounds of each, guidelines of it, spread of a value.
+RUNS, ROUNDS, PAIRS, SPREAD = 10, 13, 20, 0.1
+
+
+def measured(true: list[float], which: Iterable[int], uuid: str, random: Random) -> list[Run]:
+    """Make a session that measured these of the guidelines, `true` of how many times."""
+    cases = []
+    for number in which:
+        for name, level in (("Reduce", true[number]), ("Allreduce", 1.0)):
+            values = {
+                2**n: level * random.lognormvariate(0, SPREAD)
+                * (random.uniform(2, 9) if random.random() < 0.02 else 1) * (1 + 2**n / 1e4)
+                for n in range(6, 14)
+            }  # fmt: skip
+            cases.append(
+                Run(uuid, 0.0, "made", "one", f"e{number}", f"{name} {number}", {"np": "2"}, "imb",
+                    f"imb.{name}", "pass", {}, [(f"time_{n}", "us", t) for n, t in values.items()])
+            )  # fmt: skip
+    return cases
+
+
+def runs_told(seed: int) -> dict[str, list[set[str]]]:
+    """Return what each of several runs tells: by itself, with the earlier ones as rounds, now."""
+    random = Random(f"runs {seed}")
+    true = [1.0] * (PAIRS // 2) + [math.exp(random.uniform(0, 1)) for _ in range(PAIRS // 2)]
+    told: dict[str, list[set[str]]] = {"alone": [], "earlier rounds": [], "and suspicions": []}
+    past: list[list[Run]] = []
+    whole: list[list[Run]] = []
+    for number in range(RUNS):
+        first = measured(true, range(PAIRS), f"{number}", random)
+        report = Report(first, past[-EARLIER:], before=whole[: -SUSPECTING - 1 : -1])
+        which = sorted({int(name.split()[1]) for name in report.cases})
+        own = [
+            measured(true, which, f"{number}.{n}", random) for n in range(ROUNDS if which else 0)
+        ]
+        for name, rounds, before in (
+            ("alone", own, []), ("earlier rounds", [*past[-EARLIER:], *own], []),
+            ("and suspicions", [*past[-EARLIER:], *own], whole[: -SUSPECTING - 1 : -1]),
+        ):  # fmt: skip
+            told[name].append({each.id for each in Report(first, rounds, before=before).findings})
+        past += [first, *own]
+        whole.append(first)
+    return told
+
+
+def sets(seeds: int) -> Iterator[list[object]]:
+    made = [runs_told(seed) for seed in range(seeds)]
+    for name in made[0]:
+        for what, first in (("all", 0), ("from the third on", 2)):
+            each = [told[name][first:] for told in made]
+            union = sum(len(set.union(*runs)) for runs in each)
+            always = sum(len(set.intersection(*runs)) for runs in each)
+            like = sum(set.union(*runs) == set.intersection(*runs) for runs in each)
+            changes = sum(len(a ^ b) for runs in each for a, b in itertools.pairwise(runs))
+            yield [name, what, f"{union / seeds:.1f}", f"{always / seeds:.1f}",
+                   f"{changes / seeds / (RUNS - first - 1):.2f}", f"{like} of {seeds}"]  # fmt: skip
+
+
 def why_not() -> str:
     """Return why this machine cannot run the bench: it always can."""
     return ""
@@ -74,10 +134,15 @@ def why_not() -> str:
 def main() -> None:
     level = ALPHA / 2 / SUSPECTED
     print(f"{CASES} suspicions each, of {SUSPECTED} in a session: {rounds_for(SUSPECTED)} rounds,")
-    print(f"at the floor of {guidelines.FLOOR} at most {level:.4f} told; a fixed count is "
+    print(f"at the floor of {FLOOR} at most {level:.4f} told; a fixed count is "
           f"{math.ceil(math.log2(1 / level))} rounds that all agree")  # fmt: skip
     header = ["noise of a side", "left / right", "told", "undecided", "noise", "rounds"]
     print(table(header, rows(CASES)))
+
+    print(f"\n{RUNS} runs of a site one after the other, {PAIRS} guidelines, half of them violated")
+    print(f"up to e times, {SPREAD:.0%} a value; mean of {SITES} sites:")
+    header = ["decided by", "runs", "told in any", "in each", "changes a run", "the same in each"]
+    print(table(header, sets(SITES)))
 
 
 if __name__ == "__main__":

@@ -7,20 +7,10 @@ padded, and 2n bytes cost at most two messages of n. Source: Traeff, Gropp, Thak
 times over message sizes of one benchmark at one number of ranks, in one place, of one session.
 
 Rounds: what a session shows is a suspicion, since now and then a repetition of a benchmark waits.
-Other sessions decide, in each of which both sides were measured next to each other: those that
-measured this one again, and earlier ones with the same software. Each is a round, and has one ratio
-of left to right: the median over the adjacent sizes that are suspected together.
-
-Test: Wilcoxon's signed ranks (Biometrics Bulletin 1, 1945, 80-83) of ln(ratio / FLOOR), exact, one
-side. If left took `FLOOR` times as long as right, whatever the distribution of both times, it would
-be a matter of chance which one is ahead in a round. With m suspicions the first look is after
-`rounds_for` m rounds, at the level ALPHA / 2m, and each next one a quarter later, at half the
-level: what is told is false in one of 1 / ALPHA sessions at most (Bonferroni; the rounds know
-nothing of what was selected), however often somebody goes on. A suspicion was noise when `FEW`
-rounds or more do not exceed `FLOOR` in more than half; that gives up, and makes no false finding.
-
-Why signed ranks: on two busy cores one to three of 15 rounds contradicted a true violation, with
-small ratios: p was 1 / 25 of that of a sign test. Unpaired ranks lose what both sides suffer alike.
+Other sessions decide (`relations/rounds.py`), in each of which both sides were measured next to
+each other: those that measured this one again, and earlier ones with the same software. What one of
+the last sessions suspected is a suspicion here as well, though this one does not show it: no small
+violation is told in one night and not in the next. It fails no session that does not show it.
 
 Sizes: n are the bytes of the whole vector on p ranks, that Bcast sends, Reduce and Allreduce add
 up, Gather and Allgather collect, Scatter and Reduce_scatter spread, and each rank of Alltoall
@@ -36,9 +26,7 @@ up by its slowest rank, for at most p times the average. So much does a rooted f
 OMB count on the right side: what is found is true, and some violations stay unseen.
 """
 
-import math
 import re
-from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
@@ -46,14 +34,14 @@ from functools import cached_property
 from statistics import median
 from typing import Any
 
-import numpy as np
-
 from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.groups import grouped
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import split_metric
-from acceptance.ledger import Entry, Ledger, Session, last_first, reading, runs_of
+from acceptance.ledger import Entry, Ledger, Session, last_first, reading, repeated, runs_of
 from acceptance.ledger.reading import Run
+from acceptance.relations import rounds as of_rounds
+from acceptance.relations.rounds import ALPHA, FLOOR, chance, probability
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 
 #: An operation that is no slower than others, one after the other, as the paper writes it.
@@ -78,16 +66,10 @@ _KNOBS = {
 }
 #: The collectives that all of these choose an algorithm of.
 _CHOSEN = {*re.findall(r"\w+", " ".join(_RULES).lower()), "allgatherv", "alltoallv"}
-#: No ratio below is a violation: a benchmark with its buffers elsewhere may differ as much.
-FLOOR = 1.10
-#: Chance that a session has one or more false findings, at most.
-ALPHA = 0.05
-#: Rounds of the first look beyond those that could decide if not one of them were disturbed.
-SPARE = 1
-#: Rounds by which a suspicion may turn out to be noise.
-FEW = 5
 #: Earlier sessions that are rounds, at most, on whatever nodes of the partition.
-EARLIER = 20
+EARLIER = 100
+#: The last earlier ones, no repetitions, of which the suspicions count as well.
+SUSPECTING = 5
 #: Stems of the metrics that are times of an operation.
 TIMES = ("latency", "time")
 #: Keys that say what a single benchmark did, not where and on how many ranks.
@@ -201,8 +183,9 @@ class _Suspicion:
     """A guideline that a session violates at adjacent `sizes`: bytes -> the terms of both sides.
 
     `left` is the operation, `than` what it is compared with, `slug` what they are in ids; `sweeps`
-    are those of its terms, the left one first. `rounds` have the ratio at each size, of each
-    session that measured it, and `p` is their probability.
+    are those of its terms, the left one first. An `earlier` session (its UUID) suspected it, or the
+    one that is judged (""). `rounds` have the ratio at each size, of each other session that
+    measured it, and `p` is their probability.
     """
 
     left: str
@@ -210,6 +193,7 @@ class _Suspicion:
     slug: str
     sweeps: Sequence[Sweep]
     sizes: dict[int, Sequence[_Term]]
+    earlier: str = ""
     rounds: list[dict[int, float]] = field(default_factory=list)
     p: float = 1.0
 
@@ -232,11 +216,15 @@ class _Suspicion:
         return [median(ratios.values()) for ratios in self.rounds]
 
     @property
-    def is_noise(self) -> bool:
-        """Tell whether the rounds speak against it, unless they have decided for it."""
+    def outcome(self) -> str:
+        """Say by its rounds whether it is violated, noise or undecided."""
         ratios = self.ratios
-        above = sum(ratio > FLOOR for ratio in ratios)
-        return len(ratios) >= FEW and 2 * above <= len(ratios)
+        if of_rounds.is_over(ratios):
+            return "noise"
+        if self.p <= ALPHA:
+            return "violated"
+        # What this session does not show is not measured again for it.
+        return "noise" if self.earlier or of_rounds.is_noise(ratios) else "undecided"
 
     @property
     def told(self) -> dict[int, float]:
@@ -248,33 +236,6 @@ class _Suspicion:
         return {size: median(ratios) for size, ratios in (alone or of_size).items() if ratios}
 
 
-def chance(ratios: Sequence[float]) -> float:
-    """Return the chance of signed ranks as high as these or higher, if each sign were a coin's."""
-    logs = [math.log(ratio / FLOOR) for ratio in ratios]
-    ordered = sorted(map(abs, logs))
-    # Twice the rank, as those that are equal share theirs.
-    ranks = [bisect_left(ordered, abs(log)) + bisect_right(ordered, abs(log)) + 1 for log in logs]
-    chances = np.ones(1)
-    for rank in ranks:
-        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
-    seen = sum(rank for rank, log in zip(ranks, logs, strict=True) if log > 0)
-    return float(chances[seen:].sum())
-
-
-def probability(ratios: Sequence[float], suspected: int) -> float:
-    """Return the chance of what rounds show, times all that could have been told instead."""
-    look, times, found = rounds_for(suspected), 2 * suspected, 1.0
-    while look <= len(ratios):
-        found = min(found, times * chance(ratios[:look]))
-        look, times = look + look // 4, 2 * times
-    return found
-
-
-def rounds_for(suspected: int) -> int:
-    """Return after how many rounds there is a first look at so many suspicions."""
-    return math.ceil(math.log2(2 * max(suspected, 1) / ALPHA)) + SPARE
-
-
 @dataclass(frozen=True)
 class Violation:
     """A guideline that is violated: `sizes` has the median ratio of left to right at each size.
@@ -283,6 +244,7 @@ class Violation:
     itself. `id` is the same whenever this guideline is violated in this place, at whatever sizes.
     `guideline` begins with `left`. `p` is the `probability` of such rounds if it held, `session`
     the UUID of the suspected one, `knob` what the MPI chooses the algorithm by, if it is known.
+    `shown`: the session shows it itself, at these sizes or others.
     """
 
     id: str
@@ -297,6 +259,7 @@ class Violation:
     rounds: int
     session: str
     knob: str
+    shown: bool = True
 
     @property
     def partition(self) -> str:
@@ -326,7 +289,8 @@ class Violation:
         more = f"{self.sizes[worst]:.1f} at {bytes_text(worst)}; " if len(self.sizes) > 1 else ""
         return (
             f"{self.left} of {self.span}{self.guideline.removeprefix(self.left)}, "
-            f"{self.factor:.1f} times ({more}p {self.p:.1g}, {plural(self.rounds, 'round')})"
+            f"{self.factor:.1f} times ({more}p {self.p:.1g}, {plural(self.rounds, 'round')}"
+            f"{'' if self.shown else ', not seen this time'})"
         )
 
     def __str__(self) -> str:
@@ -352,6 +316,8 @@ class Violation:
 class Report:
     """What came of the guidelines in one session; `rounds` are the sessions that decide, in order.
 
+    `before` are the ones of which the suspicions count as well.
+
     `compared` counts the comparisons, `suspected` the ranges of sizes at which a guideline seems
     violated: `noise` so many were, and of those `undecided` nobody can tell yet. `skipped` has
     reason -> how many comparisons it prevented, one where a whole benchmark is missing. `cases`, no
@@ -361,6 +327,7 @@ class Report:
     runs: InitVar[Sequence[Run]] = ()
     rounds: InitVar[Iterable[Sequence[Run]]] = ()
     mpis: InitVar[Mapping[str, str] | None] = None
+    before: InitVar[Iterable[Sequence[Run]]] = ()
     findings: list[Violation] = field(default_factory=list)
     compared: int = 0
     suspected: int = 0
@@ -373,29 +340,54 @@ class Report:
         runs: Sequence[Run],
         rounds: Iterable[Sequence[Run]],
         mpis: Mapping[str, str] | None,
+        before: Iterable[Sequence[Run]],
     ) -> None:
         """Judge the sweeps of the runs, those on the same ranks together."""
+        self.session = runs[0].session if runs else ""
         self.sweeps, self.missing = collect(runs)
         self.suspicions: list[_Suspicion] = []
         same_ranks = grouped(self.sweeps, lambda sweep: (sweep.suite, sweep.where, sweep.shared))
         for around in same_ranks.values():
             self._judge(around)
+        for of_session in before:
+            self._take_over(Report(of_session))
+        self.suspected = len(self.suspicions)
+        self.decide(rounds, mpis or {})
+
+    def _take_over(self, earlier: "Report") -> None:
+        """Suspect what an earlier session suspected, of which this one measured both sides."""
+        known: dict[str, set[int]] = defaultdict(set)
+        for suspicion in self.suspicions:
+            known[suspicion.id].update(suspicion.sizes)
+        for suspicion in earlier.suspicions:
+            suspicion.earlier = earlier.session
+            suspicion.add(self.sweeps)
+            if suspicion.rounds and known[suspicion.id].isdisjoint(suspicion.sizes):
+                self.suspicions.append(suspicion)
+
+    def asks(self, system: str, partition: str, suite: str, benchmark: str) -> bool:
+        """Tell whether rounds of a benchmark in a partition decide anything."""
+        swept = {sweep for suspicion in self.suspicions for sweep in suspicion.sweeps}
+        measured = {(each.where.partition("+")[0], each.suite, each.benchmark) for each in swept}
+        return (f"{system}:{partition}", suite, benchmark) in measured
+
+    def decide(self, rounds: Iterable[Sequence[Run]], mpis: Mapping[str, str]) -> None:
+        """Decide what is suspected by rounds, in their order."""
         asked = {(each.where, each.benchmark) for one in self.suspicions for each in one.sweeps}
         for of_round in rounds if asked else ():
             measured, _ = collect(run for run in of_round if (run.where, run.benchmark) in asked)
             for suspicion in self.suspicions:
-                suspicion.add(measured)
-        self.suspected = len(self.suspicions)
+                if not (suspicion.earlier and suspicion.earlier == of_round[0].session):
+                    suspicion.add(measured)
         for each in self.suspicions:
             each.p = probability(each.ratios, self.suspected)
-        right = [each for each in self.suspicions if each.p <= ALPHA]
-        still = [each for each in self.suspicions if each.p > ALPHA and not each.is_noise]
+        outcomes = grouped(self.suspicions, lambda suspicion: suspicion.outcome)
+        self.noise = len(outcomes.get("noise", ()))
+        still = outcomes.get("undecided", ())
         self.undecided = len(still)
-        self.noise = self.suspected - len(right) - len(still)
         self.cases = [*dict.fromkeys(sweep.name for each in still for sweep in each.sweeps)]
-        session = runs[0].session if runs else ""
-        for ranges in grouped(right, lambda suspicion: suspicion.id).values():
-            self.findings.append(_violation(ranges, session, mpis or {}))
+        violated = grouped(outcomes.get("violated", ()), lambda suspicion: suspicion.id)
+        self.findings = [_violation(each, self.session, mpis) for each in violated.values()]
 
     @property
     def counts(self) -> dict[str, int]:
@@ -500,6 +492,7 @@ def _violation(ranges: Sequence[_Suspicion], session: str, mpis: Mapping[str, st
         rounds=min(len(each.rounds) for each in ranges),
         session=session,
         knob=knob(mpis.get(sweep.where.partition("+")[2], ""), first.left),
+        shown=not all(each.earlier for each in ranges),
     )
 
 
@@ -547,17 +540,16 @@ def _adjacent(sizes: Iterable[int]) -> list[list[int]]:
 
 
 def rounds_of(ledger: Ledger, session: Session) -> list[Entry]:
-    """Return the sessions that decide what one shows, in the order in which they do.
+    """Return the sessions that decide what one shows, in the order in which they ended.
 
-    Those before it that measured any of its sweeps come first, the last one first, since they cost
-    nothing; then those of its run.
+    They measured any of its sweeps, before it or again for it.
     """
     run, number = runs_of(ledger.entries), ledger.numbers[session.uuid]
     some = reading.sharing(ledger, number, filter(is_swept, SUITES)) - {number}
     others = [each for each in last_first(ledger.entries) if each.number in some]
     own = [each for each in others if run[each.uuid] == run[session.uuid]]
     before = [each for each in others if each not in own and each.end <= session.end]
-    return [*before[:EARLIER], *reversed(own)]
+    return [*own, *before[:EARLIER]][::-1]
 
 
 def report_of(
@@ -573,9 +565,13 @@ def report_of(
         for name, extras in stated.items()
     }
     own = [entry for entry in ledger.entries if entry.uuid == session.uuid]
-    entries = [*own, *rounds_of(ledger, session)]
+    rounds = rounds_of(ledger, session)
+    whole = [each for each in rounds if each.end <= session.end and not repeated(each.label)]
+    entries = [*own, *whole[-SUSPECTING:][::-1]]
     runs = reading.runs(ledger, entries, lambda _system, _partition, suite, _: is_swept(suite))
-    return Report(next(runs), runs, mpis)
+    report = Report(next(runs), before=runs)
+    report.decide(reading.runs(ledger, rounds, report.asks), mpis)
+    return report
 
 
 def judge(
@@ -597,4 +593,5 @@ def judge(
             name = f"{system['name']}:{partition['name']}"
             asked[name] = PartitionExtras.read(partition.get("extras", {}), name).guidelines
     report = report_of(ledger, session, environments)
-    return report, tuple(f for f in report.findings if asked.get(f.partition) == FAIL)
+    failing = (each for each in report.findings if each.shown and asked.get(each.partition) == FAIL)
+    return report, tuple(failing)

@@ -13,7 +13,7 @@ from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import OF_PAIRS
 from acceptance.core.text import plural
 from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
-from acceptance.relations import guidelines
+from acceptance.relations import rounds
 from acceptance.verdict.nodes import PartitionNodes
 
 
@@ -274,7 +274,7 @@ def guidelines_text(counts: Mapping[str, int], sort: str = "") -> str:
     """
     known = Counter(counts)
     compared, suspected = plural(known["compared"], "comparison"), known["suspected"]
-    again = f"; acceptance {sort or 'gate'} --again {guidelines.rounds_for(suspected)} "
+    again = f"; acceptance {sort or 'gate'} --again {rounds.rounds_for(suspected)} "
     again *= sort != ACCEPT
     if suspected and suspected == known["undecided"]:
         possible = plural(suspected, "possible violation")

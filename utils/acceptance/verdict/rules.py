@@ -26,7 +26,7 @@ from acceptance.ledger import Case, Ledger, Metric, Session
 from acceptance.references import Library, Reference, ReferenceFault
 from acceptance.regressions import AGAIN_FEWEST
 from acceptance.regressions import judge as regressions
-from acceptance.relations import claims, false_alarms, guidelines, near_limits
+from acceptance.relations import claims, false_alarms, guidelines, near_limits, rounds
 from acceptance.relations.near_limits import Near
 from acceptance.verdict import coverage
 from acceptance.verdict.cases import text_of
@@ -178,7 +178,7 @@ def compare_with_guidelines(verdict: Verdict, evidence: Evidence) -> None:
             fails = violated in failing
             verdict.add(Finding(
                 "guideline", str(violated), fails, what=violated.guideline, place=(violated.id,),
-                found=violated.found, expected=f"at most {guidelines.FLOOR:.2f} times",
+                found=violated.found, expected=f"at most {rounds.FLOOR:.2f} times",
                 remedy=violated.remedy, severity=MAJOR if fails else "", source="guidelines",
             ))  # fmt: skip
 
