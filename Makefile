@@ -94,7 +94,8 @@ mirror: $(VENV)/.installed  ## make a mirror for machines without a network: mak
 
 lock: setup-test  ## renew the lock files from pyproject.toml
 	$(LOCK) pyproject.toml --extra build -o requirements.lock
-	$(LOCK) pyproject.toml --extra test -c requirements.lock -o requirements-test.lock
+	$(LOCK) pyproject.toml --extra otel -c requirements.lock -o requirements-otel.lock
+	$(LOCK) pyproject.toml --extra test --extra otel -c requirements.lock -o requirements-test.lock
 	@sed -n "s/^wheels = \[\(.*\)\]/\1/p" pyproject.toml | tr -d '" ' | tr , "\n" | $(LOCK) - -o requirements-wheels.lock
 	@sed -n "s/^bench = \[\(.*\)\]/\1/p" pyproject.toml | tr -d '" ' | tr , "\n" | $(LOCK) --no-deps - -o requirements-bench.lock
 

@@ -2,13 +2,13 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 import yaml
 
-from acceptance.core.text import number_text, printable, shortened
+from acceptance.core.text import markdown_table, number_text, printable, shortened
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.ledger import Case
 from acceptance.verdict import (
@@ -35,15 +35,6 @@ def markdown(data: Mapping[str, Any]) -> str:
     return printable("\n\n".join(parts) + "\n")
 
 
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    return "\n".join(map(_row, (header, ["---"] * len(header), *rows)))
-
-
-def _row(cells: Sequence[object]) -> str:
-    texts = (" ".join(str(cell).split()).replace("|", "\\|") for cell in cells)
-    return f"| {' | '.join(texts)} |"
-
-
 def _head(data: Mapping[str, Any]) -> Iterator[str]:
     counts = data["counts"]
     if simulators := data.get(SIMULATED):
@@ -55,7 +46,7 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
     else:
         yield f"# Acceptance of {data['system']}"
         yield f"**{data['outcome'].capitalize()}**"
-    yield _table(
+    yield markdown_table(
         ("", ""),
         (
             ("campaign", data["campaign"]),
@@ -83,7 +74,7 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
     header = ("severity", "id", "nodes", "what", "found", "expected", "remedy")
     told = ({**each, "id": f"`{each['id']}`", "nodes": shortened(each["nodes"], SHOWN)}
             for each in data["findings"])  # fmt: skip
-    yield _table(header, ([each[name] for name in header] for each in told))
+    yield markdown_table(header, ([each[name] for name in header] for each in told))
 
 
 def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
@@ -95,7 +86,7 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
     ]
     if seen:
         yield "## Fabric"
-        yield _table(("looked at by", "fabric", "SHA-256 of its devices and links"), seen)
+        yield markdown_table(("looked at by", "fabric", "SHA-256 of its devices and links"), seen)
     yield "## Nodes"
     partitions = written_nodes(data)
     if not any(each.all_pairs for each in partitions):
@@ -110,7 +101,9 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
             yield f"### Nodes of {each.place}+{measured.environment}"
             header = ["node", *(f"{of.quantity}, {of.unit}" for of in measured.values)]
             medians = ["median", *(number_text(of.median) for of in measured.values)]
-            yield _table(header, [medians, *([name, *cells] for name, cells in measured.rows)])
+            yield markdown_table(
+                header, [medians, *([name, *cells] for name, cells in measured.rows)]
+            )
 
 
 def _seen(data: Mapping[str, Any]) -> Iterator[str]:
@@ -127,7 +120,7 @@ def _seen(data: Mapping[str, Any]) -> Iterator[str]:
         yield f"### {each['place']}"
         yield f"One slow node: {each['could']}."
         if chances := msgspec.convert(each["chances"], list[Chance]):
-            yield _table(*chance_table(chances))
+            yield markdown_table(*chance_table(chances))
             yield f"A good cluster is accepted by its nodes with {each['accepted_good']:.1%}."
         if each["cables"]:
             yield f"Of cables between switches no chance is known: {each['cables']}."
@@ -144,7 +137,7 @@ def _asked(data: Mapping[str, Any]) -> Iterator[str]:
         )
         for step in asked["steps"]
     ]
-    yield _table(("step", "state", "command", "sessions"), rows)
+    yield markdown_table(("step", "state", "command", "sessions"), rows)
     for partition in asked["partitions"]:
         extras = {"fabric": "not stated", **partition.get("extras", {})}
         yield f"### Partition {partition['name']}"
@@ -153,7 +146,7 @@ def _asked(data: Mapping[str, Any]) -> Iterator[str]:
     yield _block(asked["tolerances"])
     for name in ("references", "checks"):
         yield f"### Checksums of {name}"
-        yield _table(("file", "SHA-256"), ((k, f"`{v}`") for k, v in asked[name].items()))
+        yield markdown_table(("file", "SHA-256"), ((k, f"`{v}`") for k, v in asked[name].items()))
 
 
 def _block(data: object) -> str:
@@ -186,7 +179,7 @@ def _claims(data: Mapping[str, Any]) -> Iterator[str]:
         )
         for claim in claims
     ]
-    yield _table(("claim", "left", "right", "stated", "measured", "state"), rows)
+    yield markdown_table(("claim", "left", "right", "stated", "measured", "state"), rows)
 
 
 def _signatures(data: Mapping[str, Any]) -> Iterator[str]:
@@ -218,4 +211,4 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
             for metric in case.metrics
         ]
         if rows:
-            yield _table(("metric", "value", "unit", "verdict", "must be"), rows)
+            yield markdown_table(("metric", "value", "unit", "verdict", "must be"), rows)

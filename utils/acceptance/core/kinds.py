@@ -451,6 +451,15 @@ TABLE: dict[str, Kind] = {
     **OF_LATE,
 }  # fmt: skip
 
+#: Kinds that say what was not measured or not judged. All others say what is wrong.
+NOT_JUDGED = frozenset((
+    *OF_RUNS.keys() - HISTORY.keys() - {"impossible-value", "many"},
+    *OF_NODES.keys() - {"node-absent"},
+    *("job-blocked", "not-started", "shared-machine"),
+    *("recorded-otherwise", "unjudged-inside", "recorded", "claim-open", "not-judged"),
+    *("pairs-not-measured", "link-unreadable", "fabric-not-looked", "fabric-not-judged"),
+))  # fmt: skip
+
 
 def of(kind: str) -> Kind:
     """Return the row of a kind; one that a later release has stored is a case that failed."""

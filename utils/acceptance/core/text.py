@@ -156,6 +156,13 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, width: int
     return "\n".join(shown)
 
 
+def markdown_table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """Return a table of Markdown, as GitHub and GitLab read it; a cell is one line."""
+    lines = (header, ["---"] * len(header), *rows)
+    cells = ([" ".join(str(cell).split()).replace("|", "\\|") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
 def _limits(widths: Sequence[int], room: int) -> list[int]:
     """Return how wide each column may be; the widest ones give way first, the last one of two.
 

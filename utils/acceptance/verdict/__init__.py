@@ -1,7 +1,7 @@
-"""One verdict on a run: complete, passed, no worse than before; as text, JUnit, Prometheus."""
+"""One verdict on a run: complete, passed, no worse than before; and its forms for others."""
 
 from acceptance.nodes import Aim, Chance, Power, chance_table
-from acceptance.verdict import stored
+from acceptance.verdict import stored, telemetry
 from acceptance.verdict.cases import (
     expected_text,
     judge_cases,
@@ -31,6 +31,7 @@ from acceptance.verdict.nodes import (
     stated_nodes,
     written_nodes,
 )
-from acceptance.verdict.outputs import WORDS, junit, prometheus, verdict_text
+from acceptance.verdict.outputs import WORDS, Judged, bencher, junit, prometheus, verdict_text
+from acceptance.verdict.punchlist import punch_list
 from acceptance.verdict.remeasured import Repetition
 from acceptance.verdict.rules import of_claims

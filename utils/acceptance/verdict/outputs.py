@@ -37,7 +37,7 @@ from acceptance.core.kinds import (
     STEADY,
 )
 from acceptance.core.text import plural, printable, wrapped
-from acceptance.core.words import SIMULATED, is_simulated, split_metric
+from acceptance.core.words import SIMULATED, is_simulated, sized, split_metric
 from acceptance.ledger import Case, Metric, Session
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.model import COUNTED, CaseResult, Status, Verdict, guidelines_text
@@ -398,13 +398,13 @@ def _numbers(metric: Metric) -> Iterator[tuple[str, float]]:
             yield what, reference * (1 + threshold) if reference else threshold
 
 
-def _labels(names: Sequence[str], values: Sequence[str]) -> dict[str, str]:
-    """Return the labels of a sample; of a simulated system one more says so.
+def labels_of(family: str, values: Sequence[str]) -> dict[str, str]:
+    """Return the labels of a sample of a family; of a simulated system one more says so.
 
     To Prometheus a label that is missing is the same as an empty one: `{simulated=""}` selects what
     was measured.
     """
-    labels = {name: printable(text) for name, text in zip(names, values, strict=True)}
+    labels = {name: printable(text) for name, text in zip(FAMILIES[family][0], values, strict=True)}
     return labels | ({SIMULATED: "yes"} if is_simulated(labels.get("system", "")) else {})
 
 
@@ -418,10 +418,42 @@ def prometheus(judged: Judged, kept: notify.Notification, output: Path | None = 
 
     families = {name: GaugeMetricFamily(name, text) for name, (_, text) in FAMILIES.items()}
     for name, values, value in samples(judged, kept):
-        families[name].add_sample(name, _labels(FAMILIES[name][0], values), value)
+        families[name].add_sample(name, labels_of(name, values), value)
     found = [family for family in families.values() if family.samples]
     collected: Any = SimpleNamespace(collect=lambda: found)  # all that it asks of a registry
     if output is None:
         return generate_latest(collected).decode()
     write_to_textfile(str(output), collected)
     return ""
+
+
+#: Characters of the name of a measure at most, as Bencher takes it.
+_LONGEST_MEASURE = 64
+
+
+def bencher(verdict: Verdict, sessions: Sequence[Session]) -> tuple[dict[str, Any], list[str]]:
+    """Return what was measured as Bencher Metric Format, and what its names cannot hold.
+
+    A benchmark is a case, `NAME @system:partition+environment`, a measure a metric with its unit,
+    for example `latency_8 (us)`: the format has no place for a unit. `lower_value` and
+    `upper_value` are the limits that judge the value, where there are any. Source of the format:
+    https://bencher.dev/docs/reference/bencher-metric-format/
+    """
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    left_out: dict[str, None] = {}
+    parts = {
+        "acceptance_metric_value": "value",
+        "acceptance_metric_lower_limit": "lower_value",
+        "acceptance_metric_upper_limit": "upper_value",
+    }
+    for family, labels, value in samples([(verdict, sessions)], notify.Notification()):
+        if family not in parts:
+            continue
+        system, partition, environment, check, metric, size, unit = map(printable, labels)
+        measure = f"{sized(metric, int(size)) if size else metric} ({unit})"
+        if len(measure) > _LONGEST_MEASURE:
+            left_out[measure] = None
+            continue
+        benchmark = f"{check} @{system}:{partition}+{environment}"
+        found.setdefault(benchmark, {}).setdefault(measure, {})[parts[family]] = value
+    return found, [*left_out]

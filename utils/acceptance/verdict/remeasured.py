@@ -221,11 +221,13 @@ def command(arguments: Sequence[str]) -> list[str]:
 
 
 def own_options(names: Iterable[str], label: str) -> list[str]:
-    """Return ReFrame's options for these cases only, under another label.
-
-    ReFrame matches names without spaces.
-    """
-    patterns = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
-    narrowed = [word for pattern in patterns for word in ("-n", pattern)]
+    """Return ReFrame's options for these cases only, under another label."""
     # Its outputs have a folder of their own, and take nobody's place. ReFrame's log has the rest.
-    return [*narrowed, "--session-extras", f"run={label}", f"--timestamp={label}", _QUIET]
+    label_of_run = ("--session-extras", f"run={label}", f"--timestamp={label}")
+    return [*narrowed(names), *label_of_run, _QUIET]
+
+
+def narrowed(names: Iterable[str]) -> list[str]:
+    """Return ReFrame's options that select these cases; it matches names without spaces."""
+    patterns = [f"^{re.escape(name.replace(' ', ''))}$" for name in names]
+    return [word for pattern in patterns for word in ("-n", pattern)]

@@ -1,0 +1,168 @@
+"""A verdict for OpenTelemetry: metrics and findings, sent by OTLP over HTTP.
+
+Where they go, with which headers, certificates, timeout and compression, and what the resource is
+called, say the variables of OpenTelemetry (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`, ...;
+https://opentelemetry.io/docs/specs/otel/protocol/exporter/). What Prometheus has of a verdict are
+gauges here, with the same names and labels; each finding is a log record, and so is the verdict.
+
+The packages of OpenTelemetry are the extra `otel` of this project: nothing else needs them.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from acceptance.alerts import notify
+from acceptance.core import machine
+from acceptance.core.errors import Fault
+from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
+from acceptance.core.paths import INSTALLED
+from acceptance.verdict.model import Status, Verdict
+from acceptance.verdict.outputs import FAMILIES, Judged, labels_of, samples
+
+#: The name of what sends, unless `OTEL_SERVICE_NAME` gives another one.
+_NAME = "interconnect-acceptance"
+#: Severity of a finding -> number and text of OpenTelemetry's data model of logs: those of ERROR2,
+#: ERROR, WARN and INFO.
+_SEVERITIES = {
+    CRITICAL: (18, "ERROR2"),
+    MAJOR: (17, "ERROR"),
+    MINOR: (13, "WARN"),
+    INFO: (9, "INFO"),
+}
+#: The same of a verdict.
+_STATUSES = {
+    Status.PASSED: _SEVERITIES[INFO],
+    Status.FAILED: _SEVERITIES[MAJOR],
+    Status.CANNOT_JUDGE: _SEVERITIES[MINOR],
+}
+
+
+#: What a log record has of a finding beside its nodes.
+_OF_FINDING = (
+    *("id", "kind", "severity", "where", "what", "found", "expected", "remedy", "source"),
+)
+#: Values, and log records, of one request.
+_BATCH = 5000
+
+
+def send(judged: Judged, kept: notify.Notification) -> tuple[int, int]:
+    """Send verdicts with what they measured and found; return how many values and log records.
+
+    Raises Fault where OpenTelemetry is not installed, and where nobody took what was sent.
+    """
+    try:
+        from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
+        from opentelemetry.sdk.util.instrumentation import InstrumentationScope
+    except ImportError as err:
+        how = "'interconnect-acceptance[otel]'" if INSTALLED else "-r requirements-otel.lock"
+        raise Fault(f"OpenTelemetry is not installed ({err}): pip install {how}") from None
+    named = os.environ.get("OTEL_SERVICE_NAME", "")
+    named_too = f"{SERVICE_NAME}=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
+    own = {SERVICE_VERSION: machine.version()}
+    own |= {} if named or named_too else {SERVICE_NAME: _NAME}
+    resource, scope = Resource.create(own), InstrumentationScope(_NAME, machine.version())
+    values = [
+        (family, labels_of(family, labels), value)
+        for family, labels, value in samples(judged, kept)
+    ]
+    when = _nanoseconds(judged[0][0])
+    metrics = _metrics(values, resource, scope, when)
+    logs = [_log(told, resource, scope) for verdict, _ in judged for told in _told(verdict)]
+    exporter = OTLPMetricExporter(max_export_batch_size=_BATCH)
+    _send(exporter, [metrics] if values else [], "metrics")
+    batches = [logs[first : first + _BATCH] for first in range(0, len(logs), _BATCH)]
+    _send(OTLPLogExporter(), batches, "findings")
+    return len(values), len(logs)
+
+
+def _send(exporter: Any, batches: Sequence[Any], what: str) -> None:
+    """Send batches with an exporter; raises Fault where one was not taken."""
+    try:
+        for batch in batches:
+            if exporter.export(batch).name != "SUCCESS":
+                where = getattr(exporter, "_endpoint", "the endpoint")
+                raise Fault(
+                    f"{where}: did not take the {what}; OTEL_EXPORTER_OTLP_ENDPOINT says where to"
+                )
+    finally:
+        exporter.shutdown()
+
+
+def _nanoseconds(verdict: Verdict) -> int:
+    """Return when a verdict was given (ns since the epoch), or now."""
+    given = datetime.fromisoformat(verdict.given).timestamp() if verdict.given else time.time()
+    return int(given * 1e9)
+
+
+def _metrics(
+    values: Sequence[tuple[str, dict[str, str], float]], resource: Any, scope: Any, when: int
+) -> Any:
+    """Return gauges, one for each family and unit."""
+    from opentelemetry.sdk.metrics import export as data
+
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for family, labels, value in values:
+        point = data.NumberDataPoint(labels, when, when, float(value))
+        groups.setdefault((family, labels.get("unit", "")), []).append(point)
+    metrics = [
+        data.Metric(family, FAMILIES[family][1], unit, data.Gauge(points))
+        for (family, unit), points in groups.items()
+    ]
+    of_scope = data.ScopeMetrics(scope, metrics, "")
+    return data.MetricsData([data.ResourceMetrics(resource, [of_scope], "")])
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A log record: a verdict, or a finding of it."""
+
+    event: str
+    text: str
+    severity: tuple[int, str]
+    when: int
+    attributes: dict[str, Any]
+
+
+def _told(verdict: Verdict) -> Iterator[_Told]:
+    """Yield what a verdict says, and each of its findings, the worst first."""
+    when = _nanoseconds(verdict)
+    about = {name: getattr(verdict, name) for name in ("system", "campaign", "session", "host")}
+    about["simulated"] = verdict.simulated
+    counted = {name: getattr(verdict, name) for name in ("passed", "failed", "skipped", "not_run")}
+    counted |= {"judged": sum(verdict.judged.values()), "recorded": verdict.recorded}
+    yield _Told(
+        "acceptance.verdict",
+        f"verdict: {verdict.status.word}; {verdict.cases_text}",
+        _STATUSES[verdict.status],
+        when,
+        {**about, **counted, "verdict": verdict.status.word, "problems": len(verdict.problems)},
+    )
+    for each in verdict.everything:
+        words = {name: getattr(each, name) for name in _OF_FINDING}
+        more = {"nodes": [*each.nodes], "fails": each.fails}
+        told = {**about, **words, **more}
+        yield _Told("acceptance.finding", each.text, _SEVERITIES[each.severity], when, told)
+
+
+def _log(told: _Told, resource: Any, scope: Any) -> Any:
+    from opentelemetry._logs import LogRecord, SeverityNumber
+    from opentelemetry.sdk._logs import ReadableLogRecord
+
+    number, text = told.severity
+    record = LogRecord(
+        timestamp=told.when,
+        severity_text=text,
+        severity_number=SeverityNumber(number),
+        body=told.text,
+        attributes={
+            name: value for name, value in told.attributes.items() if value not in ("", [])
+        },
+        event_name=told.event,
+    )
+    return ReadableLogRecord(record, resource, scope)
