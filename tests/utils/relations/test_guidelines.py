@@ -849,60 +849,10 @@ def test_other_steps_of_earlier_nights_take_no_place_of_a_round(tmp_path, monkey
     ]
 
 
-LITTLE = session(*pair(1.09), uuid="now")
-
-
-def test_what_earlier_sessions_suspected_stays_told_although_one_does_not_show_it():
-    """A violation of 1.2 times is sometimes measured as less."""
-    before = rounds_with(*[1.2] * 12)
-    (finding,) = Report(LITTLE, before, before=before[-2:]).findings
-    # The session itself is a round, and the one that suspected it is none.
-    assert (finding.rounds, finding.shown) == (12, False)
-    assert finding.found.endswith("12 rounds, not seen this time)")
-    (shown,) = Report(SLOW, before, before=before[-2:]).findings
-    assert (shown.rounds, shown.shown, shown.id) == (12, True, finding.id)
-    assert Report(LITTLE, before).suspected == 0
-    # Noise of earlier sessions is not measured again for the sake of this one.
-    few = Report(LITTLE, before[:3], before=before[:1])
-    assert (few.suspected, few.noise, few.undecided, few.cases) == (1, 1, 0, [])
-
-
 def test_what_the_last_rounds_do_not_show_any_more_is_over():
     for quiet, count in ((4, 1), (5, 0)):
-        before = rounds_with(*[2.0] * 20, *[1.0] * quiet)
-        report = Report(LITTLE, before, before=before[:1])
-        assert len(report.findings) == count
-        assert report.noise == 1 - count
-    assert Report(SLOW, rounds_with(*[2.0] * 20, *[1.0] * 5)).noise == 1
-
-
-def test_what_this_session_did_not_measure_is_not_told_for_it():
-    before = rounds_with(*[2.0] * 12)
-    for cases in (pair(1.05)[:1], pair(1.05, np=4), ()):
-        report = Report(session(*cases), before, before=before)
-        assert (report.suspected, report.findings) == (0, [])
-
-
-def test_a_violation_that_a_session_does_not_show_does_not_fail_it(tmp_path):
-    database = Database(tmp_path / "db")
-    for slow in (*[5.0] * 10, 1.0):
-        database.add(
-            MadeCase(
-                name=each.name, metrics={name: (value, unit) for name, unit, value in each.metrics},
-                keys=each.keys, benchmark=each.benchmark, suite=each.suite, system="local",
-                partition="default",
-            )
-            for each in pair(slow)
-        )  # fmt: skip
-    past = opened(tmp_path / "db")
-    systems = (
-        {"name": "local", "partitions": [{"name": "default", "extras": {"guidelines": "fail"}}]},
-    )
-    for back, fails in ((1, 0), (2, 1)):
-        judged = past.session(past.entries[-back].uuid)
-        report, failing = guidelines.judge(past, judged, systems)
-        (finding,) = report.findings
-        assert (finding.shown, len(failing)) == (bool(fails), fails)
+        report = Report(SLOW, rounds_with(*[2.0] * 20, *[1.0] * quiet))
+        assert (len(report.findings), report.noise) == (count, 1 - count)
 
 
 def test_without_a_suspicion_no_round_is_read():

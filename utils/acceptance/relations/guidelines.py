@@ -8,9 +8,7 @@ times over message sizes of one benchmark at one number of ranks, in one place, 
 
 Rounds: what a session shows is a suspicion, since now and then a repetition of a benchmark waits.
 Other sessions decide (`relations/rounds.py`), in each of which both sides were measured next to
-each other: those that measured this one again, and earlier ones with the same software. What one of
-the last sessions suspected is a suspicion here as well, though this one does not show it: no small
-violation is told in one night and not in the next. It fails no session that does not show it.
+each other: those that measured this one again, and earlier ones with the same software.
 
 Sizes: n are the bytes of the whole vector on p ranks, that Bcast sends, Reduce and Allreduce add
 up, Gather and Allgather collect, Scatter and Reduce_scatter spread, and each rank of Alltoall
@@ -38,7 +36,7 @@ from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.groups import grouped
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import split_metric
-from acceptance.ledger import Entry, Ledger, Session, last_first, reading, repeated, runs_of
+from acceptance.ledger import Entry, Ledger, Session, last_first, reading, runs_of
 from acceptance.ledger.reading import Run
 from acceptance.relations import rounds as of_rounds
 from acceptance.relations.rounds import ALPHA, FLOOR, chance, probability
@@ -68,8 +66,6 @@ _KNOBS = {
 _CHOSEN = {*re.findall(r"\w+", " ".join(_RULES).lower()), "allgatherv", "alltoallv"}
 #: Earlier sessions that are rounds, at most, on whatever nodes of the partition.
 EARLIER = 100
-#: The last earlier ones, no repetitions, of which the suspicions count as well.
-SUSPECTING = 5
 #: Stems of the metrics that are times of an operation.
 TIMES = ("latency", "time")
 #: Keys that say what a single benchmark did, not where and on how many ranks.
@@ -183,9 +179,8 @@ class _Suspicion:
     """A guideline that a session violates at adjacent `sizes`: bytes -> the terms of both sides.
 
     `left` is the operation, `than` what it is compared with, `slug` what they are in ids; `sweeps`
-    are those of its terms, the left one first. An `earlier` session (its UUID) suspected it, or the
-    one that is judged (""). `rounds` have the ratio at each size, of each other session that
-    measured it, and `p` is their probability.
+    are those of its terms, the left one first. `rounds` have the ratio at each size, of each
+    session that measured it, and `p` is their probability.
     """
 
     left: str
@@ -193,7 +188,6 @@ class _Suspicion:
     slug: str
     sweeps: Sequence[Sweep]
     sizes: dict[int, Sequence[_Term]]
-    earlier: str = ""
     rounds: list[dict[int, float]] = field(default_factory=list)
     p: float = 1.0
 
@@ -223,8 +217,7 @@ class _Suspicion:
             return "noise"
         if self.p <= ALPHA:
             return "violated"
-        # What this session does not show is not measured again for it.
-        return "noise" if self.earlier or of_rounds.is_noise(ratios) else "undecided"
+        return "noise" if of_rounds.is_noise(ratios) else "undecided"
 
     @property
     def told(self) -> dict[int, float]:
@@ -244,7 +237,6 @@ class Violation:
     itself. `id` is the same whenever this guideline is violated in this place, at whatever sizes.
     `guideline` begins with `left`. `p` is the `probability` of such rounds if it held, `session`
     the UUID of the suspected one, `knob` what the MPI chooses the algorithm by, if it is known.
-    `shown`: the session shows it itself, at these sizes or others.
     """
 
     id: str
@@ -259,7 +251,6 @@ class Violation:
     rounds: int
     session: str
     knob: str
-    shown: bool = True
 
     @property
     def partition(self) -> str:
@@ -289,8 +280,7 @@ class Violation:
         more = f"{self.sizes[worst]:.1f} at {bytes_text(worst)}; " if len(self.sizes) > 1 else ""
         return (
             f"{self.left} of {self.span}{self.guideline.removeprefix(self.left)}, "
-            f"{self.factor:.1f} times ({more}p {self.p:.1g}, {plural(self.rounds, 'round')}"
-            f"{'' if self.shown else ', not seen this time'})"
+            f"{self.factor:.1f} times ({more}p {self.p:.1g}, {plural(self.rounds, 'round')})"
         )
 
     def __str__(self) -> str:
@@ -316,8 +306,6 @@ class Violation:
 class Report:
     """What came of the guidelines in one session; `rounds` are the sessions that decide, in order.
 
-    `before` are the ones of which the suspicions count as well.
-
     `compared` counts the comparisons, `suspected` the ranges of sizes at which a guideline seems
     violated: `noise` so many were, and of those `undecided` nobody can tell yet. `skipped` has
     reason -> how many comparisons it prevented, one where a whole benchmark is missing. `cases`, no
@@ -327,7 +315,6 @@ class Report:
     runs: InitVar[Sequence[Run]] = ()
     rounds: InitVar[Iterable[Sequence[Run]]] = ()
     mpis: InitVar[Mapping[str, str] | None] = None
-    before: InitVar[Iterable[Sequence[Run]]] = ()
     findings: list[Violation] = field(default_factory=list)
     compared: int = 0
     suspected: int = 0
@@ -340,7 +327,6 @@ class Report:
         runs: Sequence[Run],
         rounds: Iterable[Sequence[Run]],
         mpis: Mapping[str, str] | None,
-        before: Iterable[Sequence[Run]],
     ) -> None:
         """Judge the sweeps of the runs, those on the same ranks together."""
         self.session = runs[0].session if runs else ""
@@ -349,21 +335,8 @@ class Report:
         same_ranks = grouped(self.sweeps, lambda sweep: (sweep.suite, sweep.where, sweep.shared))
         for around in same_ranks.values():
             self._judge(around)
-        for of_session in before:
-            self._take_over(Report(of_session))
         self.suspected = len(self.suspicions)
         self.decide(rounds, mpis or {})
-
-    def _take_over(self, earlier: "Report") -> None:
-        """Suspect what an earlier session suspected, of which this one measured both sides."""
-        known: dict[str, set[int]] = defaultdict(set)
-        for suspicion in self.suspicions:
-            known[suspicion.id].update(suspicion.sizes)
-        for suspicion in earlier.suspicions:
-            suspicion.earlier = earlier.session
-            suspicion.add(self.sweeps)
-            if suspicion.rounds and known[suspicion.id].isdisjoint(suspicion.sizes):
-                self.suspicions.append(suspicion)
 
     def asks(self, system: str, partition: str, suite: str, benchmark: str) -> bool:
         """Tell whether rounds of a benchmark in a partition decide anything."""
@@ -377,8 +350,7 @@ class Report:
         for of_round in rounds if asked else ():
             measured, _ = collect(run for run in of_round if (run.where, run.benchmark) in asked)
             for suspicion in self.suspicions:
-                if not (suspicion.earlier and suspicion.earlier == of_round[0].session):
-                    suspicion.add(measured)
+                suspicion.add(measured)
         for each in self.suspicions:
             each.p = probability(each.ratios, self.suspected)
         outcomes = grouped(self.suspicions, lambda suspicion: suspicion.outcome)
@@ -492,7 +464,6 @@ def _violation(ranges: Sequence[_Suspicion], session: str, mpis: Mapping[str, st
         rounds=min(len(each.rounds) for each in ranges),
         session=session,
         knob=knob(mpis.get(sweep.where.partition("+")[2], ""), first.left),
-        shown=not all(each.earlier for each in ranges),
     )
 
 
@@ -565,12 +536,9 @@ def report_of(
         for name, extras in stated.items()
     }
     own = [entry for entry in ledger.entries if entry.uuid == session.uuid]
-    rounds = rounds_of(ledger, session)
-    whole = [each for each in rounds if each.end <= session.end and not repeated(each.label)]
-    entries = [*own, *whole[-SUSPECTING:][::-1]]
-    runs = reading.runs(ledger, entries, lambda _system, _partition, suite, _: is_swept(suite))
-    report = Report(next(runs), before=runs)
-    report.decide(reading.runs(ledger, rounds, report.asks), mpis)
+    runs = reading.runs(ledger, own, lambda _system, _partition, suite, _: is_swept(suite))
+    report = Report(next(runs))
+    report.decide(reading.runs(ledger, rounds_of(ledger, session), report.asks), mpis)
     return report
 
 
@@ -593,5 +561,4 @@ def judge(
             name = f"{system['name']}:{partition['name']}"
             asked[name] = PartitionExtras.read(partition.get("extras", {}), name).guidelines
     report = report_of(ledger, session, environments)
-    failing = (each for each in report.findings if each.shown and asked.get(each.partition) == FAIL)
-    return report, tuple(failing)
+    return report, tuple(f for f in report.findings if asked.get(f.partition) == FAIL)
