@@ -313,6 +313,9 @@ OF_LINKS = {
     "link-counters": Kind(
         MINOR, f"clear it (perfquery -R), and see whether it grows; where it does, {_CABLE}"
     ),
+    "link-uncounted": Kind(
+        INFO, "ask its maker for counters (rdma statistic show, ethtool -S), and watch those"
+    ),
     "link-failed": Kind(
         CRITICAL, f"the link went down under load: {_CABLE}; see dmesg and the switch's log"
     ),
