@@ -341,6 +341,7 @@ OF_LINKS = {
         "see whether the rails run at the same rate (ibstat DEVICE, ethtool DEVICE) and how the "
         "MPI splits messages; or state a larger `uneven` in the fabric facts",
     ),
+    "adapter-other": Kind(CRITICAL, _NOT_OVER_IT),
     "rail-moved": Kind(INFO, "nothing, as long as the bandwidth is the same"),
     "gpu-missing": Kind(
         CRITICAL,

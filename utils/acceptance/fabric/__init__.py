@@ -5,6 +5,7 @@ hosts and links, `summary` what it can carry, and `view` judges it, beside what 
 """
 
 from acceptance.fabric import (
+    adapters,
     inside,
     kinds,
     limits,
