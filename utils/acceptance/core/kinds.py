@@ -396,6 +396,11 @@ OF_FABRICS = {
     "fabric-uplinks": Kind(
         MAJOR, "see which of its ports should be uplinks (acceptance fabric); plug them in"
     ),
+    "fabric-rail": Kind(
+        MAJOR,
+        "plug its cable into a leaf of its rail; if the order of the adapters differs on this node "
+        f"(their descriptions say it), mend that; {_WANTED}",
+    ),
     "fabric-not-looked": Kind(
         MAJOR,
         "install infiniband-diags where it looks, and let its user open "
