@@ -26,6 +26,7 @@ from acceptance.fabric import (
 )
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.facts import (
+    GPU_FACTS,
     FabricFault,
     Facts,
     facts_of,

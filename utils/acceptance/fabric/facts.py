@@ -18,8 +18,9 @@ from acceptance.fabric.traffic import UNEVEN
 
 #: What may be a number in place of text.
 _WORDS = ("rate", "pcie", "device", "gpu_pcie")
-#: What is said of each GPU.
+#: What is said of each GPU, and of all of them.
 _OF_GPU = ("gpu_kind", "gpu_pcie", "gpu_pcie_lanes", "nvlink")
+GPU_FACTS = ("gpus", *_OF_GPU)
 
 
 class FabricFault(Fault, ValueError):
