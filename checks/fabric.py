@@ -100,8 +100,10 @@ class LinkCheck(PlacedCheck):
     def measure(self):
         """Return metric -> (value, unit) from what the nodes said."""
         self.read = link_report.parse_all(self.output(), self.stdout.evaluate())
+        silent = {node.name: link_check.uncounted(node, self.fabric) for node in self.read}
+        self.record(each for found in silent.values() for each in found)
         # Of these nodes a counter that is no finding was zero.
-        self.provenance["counters"] = ",".join(node.name for node in self.read)
+        self.provenance["counters"] = ",".join(name for name, found in silent.items() if not found)
         self.provenance["firmware"] = ", ".join(
             f"{node.name} {adapter.name} {adapter.firmware}"
             for node in self.read

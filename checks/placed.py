@@ -9,6 +9,7 @@ from acceptance.core import words
 from acceptance.core.findings import Finding, seen
 from acceptance.fabric import (
     FabricFault,
+    adapters,
     facts_or_none,
     inside,
     latency_floor,
@@ -243,6 +244,8 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
             variables["ACCEPTANCE_LINKS"] = LINKS
             variables["ACCEPTANCE_LINK_SCRIPT"] = str(link_report.SCRIPT if between else WAITED)
             self.keep_files = [*self.keep_files, LINKS]
+            if between and self.fabric and self.fabric.states_links:
+                variables["ACCEPTANCE_UCX"] = "1"
         self.env_vars.update(variables)
         self.num_tasks_per_socket = self.layout.per_socket if self.family == "srun" else None
         self.exports = placement.exported(self.family, (), variables)
@@ -328,25 +331,30 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         ]
         if self.layout.nodes > 1:
             nodes = {rank.node for rank in ranks}
-            found += self.look_at_links(nodes)
+            found += self.look_at_links({rank.rank: rank.node for rank in ranks})
             if hops := whole_fabric.hops_of(nodes, self.simulated is not None):
                 self.provenance["hops"] = hops
         return [*found, *self.slow_inside(), *self.beyond_the_wire()]
 
-    def look_at_links(self, nodes):
-        """Read what the links of these nodes said before and after the run; return the faults."""
+    def look_at_links(self, ranks):
+        """Read what the links of the nodes of ranks said before and after; return the faults."""
         if self.simulated:
             self.provenance["bytes"] = "not known: simulated"
             return []
         min_bytes = max(self.sizes_of_messages(), default=0) if self.is_bandwidth() else 0
-        asked = Path(self.stagedir, LINKS), nodes, self.fabric
+        folder = Path(self.stagedir, LINKS)
+        asked = folder, {*ranks.values()}, self.fabric
         try:
             faults, explaining, told = plausibility.evidence(*asked, min_bytes)
             found = rails.read(*asked)
+            ways = adapters.read(folder, ranks, found) if self.fabric else {}
+            faults += adapters.judge(folder, ways, self.fabric)
         except ValueError as err:
             raise SanityError(str(err)) from None
         if told:
             self.provenance["bytes"] = told
+        if found or any(way.adapters for way in ways.values()):
+            self.provenance["adapters"] = adapters.text_of(ways)
         self.record(explaining)
         return [*faults, *self.look_at_rails(found, min_bytes)]
 

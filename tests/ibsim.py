@@ -142,6 +142,92 @@ def fat_tree(nodes=16, leaves=4, spines=2, uplinks=1, rate="4xHDR", spare=2):
     return tree
 
 
+def dragonfly(groups=4, switches=4, nodes=2, spare=2, rate="4xHDR"):
+    """Return a dragonfly: each switch has `nodes`, one link to each of its group, and one of
+    `groups - 1` links of its group to another group, in turn.
+
+    Switches are `group1-1`, ..., hosts `node0001`, ...
+    """
+    made = Tree()
+    ports = nodes + switches - 1 + -(-(groups - 1) // switches) + spare
+    pairs = list(itertools.product(range(groups), range(switches)))
+    for number, (group, switch) in enumerate(pairs):
+        name = f"group{group + 1}-{switch + 1}"
+        made.add(name, 0x248A070300A00000 + number, ports, name)
+        for node in range(nodes):
+            host = f"node{number * nodes + node + 1:04}"
+            guid = 0x98039B0300500000 + 16 * (number * nodes + node)
+            made.add(host, guid, 1, f"{host} mlx5_0")
+            made.plug((host, 1), (name, node + 1), rate)
+    _mesh(made, pairs, groups, rate)
+    return made
+
+
+def dragonfly_plus(groups=3, leaves=2, spines=2, nodes=2, spare=2, rate="4xHDR"):
+    """Return a dragonfly+: groups are fat trees, whose spines have a link to each other group."""
+    made, number = Tree(), itertools.count()
+    for group, leaf in itertools.product(range(groups), range(leaves)):
+        name = f"group{group + 1}-leaf{leaf + 1}"
+        made.add(name, 0x248A070300A00000 + next(number), nodes + spines + spare, name)
+        for node in range(nodes):
+            count = (group * leaves + leaf) * nodes + node
+            host = f"node{count + 1:04}"
+            made.add(host, 0x98039B0300500000 + 16 * count, 1, f"{host} mlx5_0")
+            made.plug((host, 1), (name, node + 1), rate)
+    for group, spine in itertools.product(range(groups), range(spines)):
+        name = f"group{group + 1}-spine{spine + 1}"
+        made.add(name, 0x248A070300B00000 + next(number), leaves + groups - 1 + spare, name)
+        for leaf in range(leaves):
+            made.plug(
+                (name, leaf + 1), (f"group{group + 1}-leaf{leaf + 1}", nodes + spine + 1), rate
+            )
+    for spine in range(spines):
+        for one, other in itertools.combinations(range(groups), 2):
+            ends = [
+                (f"group{here + 1}-spine{spine + 1}", leaves + 1 + there - (there > here))
+                for here, there in ((one, other), (other, one))
+            ]
+            made.plug(*ends, rate)
+    return made
+
+
+def _mesh(made, pairs, groups, rate):
+    """Plug the links of the switches of a dragonfly, each into its lowest free port."""
+    used = {name: [port for device, port in made.cables if device == name] for name in made.ports}
+
+    def free(name):
+        used[name].append(max(used[name], default=0) + 1)
+        return name, used[name][-1]
+
+    switches = len(pairs) // groups
+    names = [[f"group{g + 1}-{s + 1}" for s in range(switches)] for g in range(groups)]
+    for group in names:
+        for one, other in itertools.combinations(group, 2):
+            made.plug(free(one), free(other), rate)
+    for one, other in itertools.combinations(range(groups), 2):
+        ends = names[one][(other - 1) % switches], names[other][one % switches]
+        made.plug(*map(free, ends), rate)
+
+
+def rail_tree(nodes=8, rails=4, spines=2, rate="4xNDR"):
+    """Return a tree with a leaf for each rail: adapter r of each node is at leaf r."""
+    made = Tree()
+    for rail in range(rails):
+        made.add(f"leaf{rail + 1:02}", 0x248A070300A00000 + rail, nodes + spines + 2,
+                 f"leaf{rail + 1:02}")  # fmt: skip
+    for spine in range(spines):
+        made.add(f"spine{spine + 1:02}", 0x248A070300B00000 + spine, rails, f"spine{spine + 1:02}")
+        for rail in range(rails):
+            made.plug((f"spine{spine + 1:02}", rail + 1), (f"leaf{rail + 1:02}", nodes + spine + 1),
+                      rate)  # fmt: skip
+    for node, rail in itertools.product(range(nodes), range(rails)):
+        device = f"node{node + 1:04}r{rail}"
+        made.add(device, 0x98039B0300500000 + 16 * (node * rails + rail), 1,
+                 f"node{node + 1:04} mlx5_{rail}")  # fmt: skip
+        made.plug((device, 1), (f"leaf{rail + 1:02}", node + 1), rate)
+    return made
+
+
 def topology_of(tree):
     """Return the topology of a tree without any program: its text has ibnetdiscover's form."""
     return outputs.parse_netdiscover(tree.net + "\n")[0]

@@ -1,6 +1,7 @@
 """Made trees of sysfs with adapters and interfaces, and `fabric/link.sh` run on them."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -118,17 +119,33 @@ class Sysfs:
         place = f"class/infiniband/{name}/ports/{number}"
         self.fill({place: _PORT, f"{place}/counters": _COUNTERS}, values)
 
+    def uncounted(self, number: int = 1, name: str = "mlx5_0", **counted: object) -> None:
+        """Take the counters of a port away, as some drivers have none; `counted` are others."""
+        place = f"class/infiniband/{name}/ports/{number}"
+        shutil.rmtree(self.root / place / "counters")
+        self.add(f"{place}/hw_counters", **counted)
+
+    def slingshot(self, number: int = 0, octets: int = 1000, **values: object) -> None:
+        """Add an adapter of Slingshot 11, whose telemetry has counted so many octets each way."""
+        address = f"0000:2{number}:00.0"
+        gen4 = {"speed": "16.0 GT/s PCIe", "width": 16, "most": "16.0 GT/s PCIe", "wide": 16}
+        self.interface(f"hsn{number}", address, gen4, "cxi_ss1", **{"speed": 200000, **values})
+        told = f"{octets}@1795706258.468002000"
+        names = ("hni_sts_rx_ok_octets", "hni_sts_tx_ok_octets")
+        self.add(f"devices/pci0000:00/{address}/telemetry", **dict.fromkeys(names, told))
+
     def interface(
         self,
         name: str = "eth2",
         address: str | None = "0000:05:00.0",
         slot: Mapping[str, object] | None = None,
+        driver: str = "cxgb3",
         **values: object,
     ) -> None:
         """Add an interface; one without an address has no device, as bridges have none."""
         place = f"devices/virtual/net/{name}"
         if address:
-            device = self.slot(address, "cxgb3", slot or {})
+            device = self.slot(address, driver, slot or {})
             place = f"{device}/net/{name}"
             self.link(f"{place}/device", device)
         self.fill({place: _INTERFACE, f"{place}/statistics": _STATISTICS}, values)

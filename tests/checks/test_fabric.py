@@ -206,6 +206,18 @@ def test_counters_that_stand_are_told_with_their_growth_and_fail_nothing(fabric)
     assert "node2 mlx5_0/1: link_downed stands at 10 (+3 in 0.0 days)" in texts[1]
 
 
+def test_a_port_whose_errors_nobody_counts_is_told_and_not_taken_for_zero(fabric):
+    fabric.healthy().start()
+    fabric.nodes["node2"].uncounted()
+    done, (status, verdict) = fabric.check_links()
+    assert (done.status, status) == (0, 0), done.output
+    assert any("node2 mlx5_0/1 counters: none of errors" in note for note in verdict["notes"])
+    (case,) = results.session(fabric.site.database).cases
+    assert case.provenance["counters"] == "node1"
+    told = [(each.kind, each.node) for each in case.findings]
+    assert told == [("link-uncounted", "node2")]
+
+
 def test_a_node_without_an_adapter_is_named(fabric):
     fabric.healthy("node1").start()
     _, (status, verdict) = fabric.check_links()

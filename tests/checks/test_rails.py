@@ -15,6 +15,7 @@ SECOND = """\
 counter=$SYSFS/class/infiniband/mlx5_1/ports/1/counters/port_xmit_data
 echo $(($(cat "$counter") + $(cat {folder}/second))) > "$counter".new
 mv "$counter".new "$counter"
+[ ! -e {folder}/ucx ] || cat {folder}/ucx > "$UCX_LOG_FILE"
 """
 WORDS = 2**22
 
@@ -62,12 +63,16 @@ def test_shares_are_stored_and_traffic_that_moved_is_no_regression(fabric, recor
         for rail in ("mlx5_0/1", "mlx5_1/1"):
             assert f"{node} {rail} {4 * WORDS} bytes (50 %)" in case.provenance["rails"]
     assert not [each for each in verdict["findings"] if each["kind"].startswith("rail-")]
+    assert case.provenance["adapters"] == "mlx5_0/1, mlx5_1/1: ranks 0, 1 (counters)"
+    said = "[1.5] [node1:7:0] ucp_worker.c:1763 UCX  INFO  ep_cfg[1]: tag(rc_mlx5/mlx5_1:1)"
+    (fabric.folder / "ucx").write_text(f"{said}\n")
     # Four of six words now take the second rail: 6 in place of 4, and in place of 4 and 2.
     (fabric.folder / "bin/IMB-MPI1").write_text(
         (fabric.folder / "bin/IMB-MPI1").read_text().replace(f"+ {WORDS}", f"+ {WORDS // 2}")
     )
     case, verdict, done = fabric.measure(output, 3 * WORDS // 2)
     assert (case.result, done.status) == ("pass", 0), done.output
+    assert case.provenance["adapters"] == "mlx5_1/1: ranks 0, 1 (UCX)"
     told = {(each["kind"], *each["nodes"]): each for each in verdict["findings"]}
     for node in ("node1", "node2"):
         assert told["rail-moved", node]["text"] == (

@@ -50,6 +50,32 @@ def system(name, **partitions):
     }
 
 
+@pytest.mark.parametrize(
+    ("facts", "ratio"),
+    [
+        ({"technology": "infiniband", "rate": "EDR", "lanes": 4}, 0.990),
+        ({"technology": "omni-path", "rate": "100"}, 0.990),
+        ({"technology": "slingshot", "rate": "200"}, 0.903),
+        ({"technology": "roce", "rate": "200"}, 1.000),
+    ],
+)
+def test_without_references_a_peak_of_another_machine_stands_beside_the_limit(
+    library, facts, ratio
+):
+    (row,) = partition_limits([system("made", part=facts)], library)
+    assert row.peak.where.startswith("another machine: g")
+    assert row.peak.ratio == pytest.approx(ratio, abs=5e-4)
+    assert not exceeds(row.peak.value, row.limit.bandwidth)
+    # Nobody has published one of two ports, of half of the lanes, or of CN5000.
+    for other in (
+        {**facts, "ports": 2},
+        {"technology": "infiniband", "rate": "EDR", "lanes": 2},
+        {"technology": "omni-path", "rate": "400"},
+    ):
+        (row,) = partition_limits([system("made", part=other)], library)
+        assert row.peak is None
+
+
 def test_every_partition_that_states_a_fabric_has_a_row(found, systems, library):
     configured = {system["name"] for system in systems}
     papers = {name for name in library.partitions if name.partition(":")[0] in configured}

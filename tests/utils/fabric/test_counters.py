@@ -1,5 +1,7 @@
 """`fabric/counters.py`, on made sysfs trees read by the real script."""
 
+import shutil
+
 import pytest
 
 from acceptance.fabric import Facts
@@ -215,3 +217,38 @@ def test_bytes_of_a_port_that_is_gone_or_silent(times):
     before.port(2)
     with pytest.raises(ValueError, match="mlx5_0/2 has vanished"):
         bytes_moved(before.node(), after.node(), Facts("infiniband", device="mlx5_0/2"))
+
+
+ROCE = Facts.read({"technology": "roce", "rate": "100"})
+SLINGSHOT = Facts.read({"technology": "slingshot", "rate": "200"})
+
+
+def test_ports_without_counters_may_count_bytes_elsewhere(times):
+    for tree, count in zip(times, (1000, 9000), strict=True):
+        tree.adapter()
+        tree.port(link_layer="Ethernet")
+        tree.uncounted(rx_bytes=count, tx_bytes=2 * count)
+    before, after = (tree.node() for tree in times)
+    # These are bytes, no words of four.
+    assert bytes_moved(before, after, ROCE) == 8000 + 16000
+    assert error_growth(before, after) == []
+
+
+def test_what_no_counter_tells_is_not_zero_bytes(times):
+    for tree in times:
+        tree.adapter()
+        tree.port(link_layer="Ethernet")
+        tree.uncounted()
+    with pytest.raises(ValueError, match=r"node17 mlx5_0/1 does not report rx_bytes"):
+        bytes_moved(*(tree.node() for tree in times), ROCE)
+
+
+def test_slingshot_counts_rdma_in_its_telemetry(times):
+    for tree, count in zip(times, (1000, 9000), strict=True):
+        tree.slingshot(0, count, rx_bytes=5)
+        tree.slingshot(1, 2 * count)
+    assert bytes_moved(*(tree.node() for tree in times), SLINGSHOT) == 2 * (8000 + 16000)
+    for tree in times:
+        shutil.rmtree(tree.root / "devices/pci0000:00/0000:20:00.0/telemetry")
+    with pytest.raises(ValueError, match="hsn0 does not report hni_sts_rx_ok_octets"):
+        bytes_moved(*(tree.node() for tree in times), SLINGSHOT)

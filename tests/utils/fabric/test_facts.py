@@ -263,7 +263,7 @@ def test_facts_are_refused_with_the_place_and_read_once_for_all():
         ({"technology": "omni-path", "rate": "400"}, "None", None, None),
         ({"technology": "ethernet", "rate": "2.5"}, "None", 2500, None),
         ({"technology": "roce", "rate": "25"}, "None", 25000, None),
-        ({"technology": "slingshot", "rate": "200"}, "None", None, None),
+        ({"technology": "slingshot", "rate": "200"}, "None", 200000, None),
     ],
 )
 def test_what_linux_writes_of_a_link_follows_from_the_facts(facts, rate, mbps, speed):
@@ -341,6 +341,12 @@ def test_a_fabric_that_is_no_dictionary_is_refused_and_not_taken_for_none(fabric
         ({"technology": "ethernet", "device": "eth2"}, "ethernet, no rate is stated"),
         ({"technology": "numalink"}, "Linux shows no links of numalink"),
         ({"technology": "roce", "rate": "100"}, ""),
+        ({"technology": "slingshot", "rate": "200"}, ""),
+        ({"technology": "omni-path", "rate": "100"}, ""),
+        (
+            {"technology": "omni-path", "rate": "400"},
+            "how Linux writes the rate of omni-path 400 Gb/s is not known",
+        ),
         ({"technology": "Roce"}, ""),
     ],
 )

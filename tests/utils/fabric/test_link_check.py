@@ -370,6 +370,49 @@ def test_omni_path_and_infiniband_are_told_apart(tree):
     assert lines(none, OMNI_PATH) == [f"node17: no Omni-Path adapter, {expected}"]
 
 
+SLINGSHOT = {"technology": "slingshot", "rate": "200", "pcie": "4.0", "pcie_lanes": 16}
+
+
+@pytest.mark.parametrize("device", [None, "hsn0"])
+def test_an_adapter_of_slingshot_is_known_by_its_driver(tree, device):
+    tree.interface(speed=25000)
+    tree.slingshot()
+    assert lines(tree, SLINGSHOT | {"device": device}) == []
+    assert rates(tree.node(), SLINGSHOT) == [200000.0]
+    # It speaks Ethernet, but is not the one that is meant.
+    assert rates(tree.node(), {"technology": "ethernet", "rate": "25"}) == [25000.0]
+
+
+def test_slingshot_that_runs_slower_or_is_not_there(tree):
+    tree.interface(speed=200000)
+    expected = "expected 200000 Mb/s full"
+    assert lines(tree, SLINGSHOT) == [f"node17: no Slingshot adapter, {expected}"]
+    tree.slingshot(speed=100000)
+    assert lines(tree, SLINGSHOT) == [f"node17 hsn0: 100000 Mb/s full, {expected}"]
+    other = Sysfs(tree.folder / "other")
+    other.slingshot(operstate="down")
+    assert lines(other, SLINGSHOT) == [f"node17 hsn0: down, {expected}"]
+
+
+def test_a_port_whose_driver_counts_no_errors_is_told_and_not_taken_for_zero(tree):
+    tree.adapter("bnxt_re0", driver="bnxt_en")
+    tree.port(name="bnxt_re0", link_layer="Ethernet", rate="100 Gb/sec (4X EDR)")
+    facts, node = Facts.read({"technology": "roce", "rate": "100"}), tree.node()
+    assert (link_check.uncounted(node, facts), link_check.standing(node, facts)) == ([], [])
+    tree.uncounted(name="bnxt_re0", rx_bytes=7, tx_bytes=8)
+    node = tree.node()
+    assert (deviations(node, {"technology": "roce", "rate": "100"}), node.unreadable) == ([], [])
+    [found] = link_check.uncounted(node, facts)
+    assert (found.kind, found.device, found.fails) == ("link-uncounted", "bnxt_re0/1", False)
+    assert (
+        "its driver bnxt_en has no such folder: whether it has errors cannot be told" in found.text
+    )
+    # One that nobody has plugged in is not the fabric's.
+    tree.port(2, "bnxt_re0", link_layer="Ethernet", **ONE_DOWN)
+    tree.uncounted(2, "bnxt_re0")
+    assert len(link_check.uncounted(tree.node(), facts)) == 1
+
+
 def test_a_port_that_is_down_need_not_tell_its_rate(tree):
     pair(tree).port(2, **ONE_DOWN)
     tree.spoil("class/infiniband/mlx5_0/ports/2/rate")

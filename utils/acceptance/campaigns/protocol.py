@@ -55,7 +55,7 @@ _PRINTED = ("id", "severity", "nodes", "what", "found", "expected", "remedy", "s
 #: What of a provenance is of one run, not of a version.
 _OF_RUNS = (
     *("bytes", "date", "placement", "counters", "estimate", "firmware", "hops", "machine"),
-    *("memory", "rails", "wire"),
+    *("memory", "rails", "adapters", "wire"),
     SHARED,
     *("fabric", "fabric_name", "fabric_sha256"),
 )

@@ -313,6 +313,9 @@ OF_LINKS = {
     "link-counters": Kind(
         MINOR, f"clear it (perfquery -R), and see whether it grows; where it does, {_CABLE}"
     ),
+    "link-uncounted": Kind(
+        INFO, "ask its maker for counters (rdma statistic show, ethtool -S), and watch those"
+    ),
     "link-failed": Kind(
         CRITICAL, f"the link went down under load: {_CABLE}; see dmesg and the switch's log"
     ),
@@ -338,6 +341,7 @@ OF_LINKS = {
         "see whether the rails run at the same rate (ibstat DEVICE, ethtool DEVICE) and how the "
         "MPI splits messages; or state a larger `uneven` in the fabric facts",
     ),
+    "adapter-other": Kind(CRITICAL, _NOT_OVER_IT),
     "rail-moved": Kind(INFO, "nothing, as long as the bandwidth is the same"),
     "gpu-missing": Kind(
         CRITICAL,
@@ -391,6 +395,11 @@ OF_FABRICS = {
     "fabric-errors": Kind(MAJOR, f"{_CABLE} before it fails; see the signal with mlxlink -c"),
     "fabric-uplinks": Kind(
         MAJOR, "see which of its ports should be uplinks (acceptance fabric); plug them in"
+    ),
+    "fabric-rail": Kind(
+        MAJOR,
+        "plug its cable into a leaf of its rail; if the order of the adapters differs on this node "
+        f"(their descriptions say it), mend that; {_WANTED}",
     ),
     "fabric-not-looked": Kind(
         MAJOR,

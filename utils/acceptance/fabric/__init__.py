@@ -5,6 +5,7 @@ hosts and links, `summary` what it can carry, and `view` judges it, beside what 
 """
 
 from acceptance.fabric import (
+    adapters,
     inside,
     kinds,
     limits,
@@ -25,6 +26,7 @@ from acceptance.fabric import (
 )
 from acceptance.fabric.counters import ERRORS
 from acceptance.fabric.facts import (
+    GPU_FACTS,
     FabricFault,
     Facts,
     facts_of,

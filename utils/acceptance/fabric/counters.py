@@ -26,8 +26,8 @@ HIGHEST = {name: highest for highest, name in ERRORS.values() if name and highes
 
 #: What is expected of a counter that has grown.
 GROWN = "no more"
-#: Octets of a word of `port_xmit_data`, and where adapters stop it that count in 32 bits.
-_WORD, _FULL = 4, 0xFFFFFFFF
+#: Where adapters stop counters of words that count in 32 bits.
+_FULL = 0xFFFFFFFF
 
 
 def error_growth(before: NodeLinks, after: NodeLinks) -> list[Finding]:
@@ -103,9 +103,7 @@ def link_bytes(node: str, old: Link, new: Link | None) -> int:
     """
     if new is None:
         raise ValueError(f"{node} {old.name} has vanished")
-    keys, size = ("rx_bytes", "tx_bytes"), 1
-    if isinstance(old, Port):
-        keys, size = ("port_rcv_data", "port_xmit_data"), _WORD
+    size, *keys = old.data_counters
     total = 0
     for key in keys:
         first, last = old.counters.get(key), new.counters.get(key)
@@ -113,7 +111,7 @@ def link_bytes(node: str, old: Link, new: Link | None) -> int:
             raise ValueError(f"{node} {old.name} does not report {key}")
         if last < first:
             raise ValueError(f"{node} {old.name}: {key} went back from {first} to {last}")
-        if size == _WORD and last == _FULL:
+        if size > 1 and last == _FULL:
             raise ValueError(f"{node} {old.name}: {key} stands at its end, {_FULL}")
         total += size * (last - first)
     return total

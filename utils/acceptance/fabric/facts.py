@@ -18,8 +18,9 @@ from acceptance.fabric.traffic import UNEVEN
 
 #: What may be a number in place of text.
 _WORDS = ("rate", "pcie", "device", "gpu_pcie")
-#: What is said of each GPU.
+#: What is said of each GPU, and of all of them.
 _OF_GPU = ("gpu_kind", "gpu_pcie", "gpu_pcie_lanes", "nvlink")
+GPU_FACTS = ("gpus", *_OF_GPU)
 
 
 class FabricFault(Fault, ValueError):
@@ -158,7 +159,7 @@ class Facts(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def mbps(self) -> int | None:
         """Return the speed of an interface or a RoCE port in Mb/s; None if it is not stated."""
-        if self.rate is None or self.technology not in ("ethernet", "roce"):
+        if self.rate is None or self.technology not in ("roce", *rates.INTERFACES):
             return None
         return round(1000 * float(self.rate))
 
@@ -238,7 +239,10 @@ def not_judged(extras: Mapping[str, object]) -> str:
         return "" if extras.get("fabric") else "it states no fabric"
     if not facts.shown:
         return f"Linux shows no links of {facts.technology}"
-    return f"{facts.text}, no rate is stated" if facts.rate is None else ""
+    if facts.rate is None:
+        return f"{facts.text}, no rate is stated"
+    known = facts.port_rate or facts.mbps
+    return "" if known else f"how Linux writes the rate of {facts.text} is not known"
 
 
 def is_viewed(extras: Mapping[str, object]) -> bool:

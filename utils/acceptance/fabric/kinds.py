@@ -18,8 +18,8 @@ WIDTH, SPEED, STATE = "fabric-width", "fabric-speed", "fabric-state"
 #: What is not as it was accepted.
 LOST, NEW, SWAPPED, MOVED = "fabric-lost", "fabric-new", "fabric-swapped", "fabric-moved"
 REPLACED, SWITCH = "fabric-replaced", "fabric-switch"
-#: Errors that rise, and leaves with fewer uplinks than their siblings.
-ERRORS, UPLINKS = "fabric-errors", "fabric-uplinks"
+#: Errors that rise, leaves with fewer uplinks than their siblings, adapters at another rail's leaf.
+ERRORS, UPLINKS, RAIL = "fabric-errors", "fabric-uplinks", "fabric-rail"
 #: Nobody looked, though somebody should have.
 NOT_LOOKED = "fabric-not-looked"
 #: What fails nothing: better than accepted, another name of an adapter, the link of a node that is
@@ -37,7 +37,10 @@ OTHER_PORT, SWAPPED_PORT = "cable-moved", "cable-swapped"
 NO_NEIGHBOUR, NEW_PORT = "cable-lost", "cable-new"
 
 FAILING = frozenset(
-    (WIDTH, SPEED, STATE, LOST, NEW, SWAPPED, MOVED, REPLACED, SWITCH, ERRORS, UPLINKS, NOT_LOOKED)
+    (
+        *(WIDTH, SPEED, STATE, LOST, NEW, SWAPPED, MOVED, REPLACED, SWITCH, ERRORS, UPLINKS, RAIL),
+        NOT_LOOKED,
+    )
 )
 
 

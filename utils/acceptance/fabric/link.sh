@@ -9,7 +9,8 @@
 # launcher mixes the lines of its nodes; the last one gives the number of those before it, so that a
 # missing line shows.
 # Source of the files: Linux, Documentation/ABI, sysfs-class-infiniband, sysfs-class-net*,
-# sysfs-bus-pci.
+# sysfs-bus-pci; of Slingshot's telemetry its driver, docs/ABI/testing/sysfs-class-cxi; of counters
+# of bytes drivers/infiniband/hw/bnxt_re/hw_counters.c, mana/counters.c.
 set -u
 LC_ALL=C
 export LC_ALL
@@ -144,6 +145,11 @@ adapter() {
         facts "$this" "$port/counters" symbol_error link_error_recovery link_downed \
             port_rcv_errors local_link_integrity_errors excessive_buffer_overrun_errors \
             port_xmit_discards port_xmit_data port_rcv_data
+        is_there "$port/counters" && continue
+        # Drivers that answer no management datagrams (RoCE: bnxt_re, irdma, mana, ...; efa) have no
+        # such folder; some count bytes, under these names.
+        say "$this" counters none
+        facts "$this" "$port/hw_counters" rx_bytes tx_bytes
     done
 }
 
@@ -152,6 +158,7 @@ interface() {
     facts "net ${1##*/}" "$1" type operstate speed duplex mtu carrier_changes
     facts "net ${1##*/}" "$1/statistics" \
         rx_bytes tx_bytes rx_errors tx_errors rx_dropped tx_dropped
+    facts "net ${1##*/}" "$1/device/telemetry" hni_sts_rx_ok_octets hni_sts_tx_ok_octets
 }
 
 # gpu FOLDER: say that a PCI device is a GPU, of a vendor who has CUDA or ROCm, and its slot. AMD also

@@ -16,10 +16,10 @@ from acceptance.fabric.node import (
     slot_text,
     undeclared,
 )
-from acceptance.fabric.rates import MIN_ROCE_MBPS, PORTED
+from acceptance.fabric.rates import INTERFACES, MIN_ROCE_MBPS, PORTED
 
-#: The kind of a counter that stands above zero.
-STANDING = "link-counters"
+#: The kind of a counter that stands above zero, and of a link whose errors nobody counts.
+STANDING, UNCOUNTED = "link-counters", "link-uncounted"
 #: Facts that demand nothing: of links that Linux does not show, and where no fabric is stated.
 _NO_FACTS = Facts(technology="")
 
@@ -85,6 +85,21 @@ def standing(node: NodeLinks, facts: Facts | None) -> list[Finding]:
     ]
 
 
+def uncounted(node: NodeLinks, facts: Facts | None) -> list[Finding]:
+    """Return the ports of a fabric that are up and whose driver tells no counters of errors.
+
+    Whether such a link has errors cannot be told.
+    """
+    found = []
+    for name, link in serving(node, facts).items():
+        if isinstance(link, Port) and link.uncounted:
+            told = f"none of errors, its driver {node.adapters[link.device].driver} has no such"
+            told += " folder: whether it has errors cannot be told"
+            expected = "a folder `counters` of the port"
+            found.append(deviation(node.name, name, "counters", told, expected, UNCOUNTED))
+    return found
+
+
 def _demands(facts: Facts | None) -> Facts:
     return facts if facts and facts.shown else _NO_FACTS
 
@@ -135,7 +150,7 @@ class _Comparison:
     def expected(self) -> str:
         """Write what a link should be: `40 Gb/sec (4X QDR)`, `10000 Mb/s full`."""
         mbps = self.facts.mbps
-        if self.facts.technology == "ethernet":
+        if self.facts.technology in INTERFACES:
             return f"{mbps} Mb/s full" if mbps else "full duplex"
         return str(self.facts.port_rate or _gigabits(mbps) or "an active port")
 
@@ -144,7 +159,7 @@ class _Comparison:
 
     def declared(self) -> Iterator[Finding]:
         for name in undeclared(self.links, self.facts):
-            noun = "interface" if self.facts.technology == "ethernet" else "port"
+            noun = "interface" if self.facts.technology in INTERFACES else "port"
             yield self.deviation("link-missing", name, f"no such {noun}")
         yield from self.judged(self.links.values())
 
@@ -191,7 +206,8 @@ class _Comparison:
     def interfaces(self) -> Iterator[Finding]:
         adapters = [link for link in self.links.values() if isinstance(link, Interface)]
         if not adapters:
-            yield self.deviation("link-missing", "", "no Ethernet adapter")
+            noun = INTERFACES.get(self.facts.technology, "Ethernet")
+            yield self.deviation("link-missing", "", f"no {noun} adapter")
         up = [interface for interface in adapters if interface.up]
         right = [interface for interface in up if _is_right(interface, self.facts)]
         self.owners += right
@@ -248,7 +264,7 @@ class _Comparison:
             link = port = self.node.ports.get(name)
             silent = port is not None and port.down and path[-1] == "rate"
             # Of RoCE ports those that are declared; without the class, what is no interface.
-            judged = technology != "ethernet" or not {*declared} <= {*self.node.interfaces}
+            judged = technology not in INTERFACES or not {*declared} <= {*self.node.interfaces}
         else:
             name = "".join(words[:1])
             link = self.node.interfaces.get(name)

@@ -27,6 +27,7 @@ node are in order. `link` gives the version of the form, `end` the number of lin
 `unreadable`: lldpd does not run, or does not answer this user. A class is `listed`,
 `none` (the kernel has no such class: no adapter) or `unreadable` (nobody could
 look). A `gpu` is a PCI device of NVIDIA (`cuda`) or AMD (`rocm`).
+`counters none` of a port: its driver tells no errors here; bytes follow where it counts them.
 The values are those of Linux: `rate` in Gb/s (10^9 bits), `speed` in Mb/s, GT/s a lane for a
 slot, `mtu` and `rx_bytes`, `tx_bytes` in bytes, `port_xmit_data`, `port_rcv_data` in words of 4
 bytes, `type` a number of `linux/if_arp.h`. Sources: Linux, Documentation/ABI (sysfs-class-net,
@@ -168,6 +169,12 @@ def _guid(text: str) -> str:
     return "" if guid == NO_GUID else guid
 
 
+def _none(text: str) -> bool:
+    if text != "none":
+        raise ValueError(f"counters of a port are {text!r}, which is not known")
+    return True
+
+
 def _state(text: str) -> str:
     return _matched(_STATE, text, "state of a port")[0]
 
@@ -184,6 +191,7 @@ _FIELDS: dict[str, dict[str, tuple[str, Callable[[str], object]]]] = {
         "phys_state": ("phys_state", _state),
         "rate": ("rate", _rate),
         "link_layer": ("link_layer", str),
+        "counters": ("uncounted", _none),
     },
     "slot": {
         "current_link_speed": ("speed", _gts),
@@ -202,8 +210,9 @@ _FIELDS: dict[str, dict[str, tuple[str, Callable[[str], object]]]] = {
 #: Kind of line -> the counters.
 _COUNTERS = {
     "port": (*(key for key, (_, of_port) in ERRORS.items() if of_port),
-             "port_xmit_data", "port_rcv_data"),
-    "net": ("carrier_changes rx_bytes tx_bytes rx_errors tx_errors rx_dropped tx_dropped").split(),
+             "port_xmit_data", "port_rcv_data", "rx_bytes", "tx_bytes"),
+    "net": ("carrier_changes rx_bytes tx_bytes rx_errors tx_errors rx_dropped tx_dropped "
+            "hni_sts_rx_ok_octets hni_sts_tx_ok_octets").split(),
 }  # fmt: skip
 
 
@@ -286,7 +295,8 @@ class _Reader:
             name, reader = _FIELDS[kind][key]
             setattr(thing, name, reader(value))
         elif key in _COUNTERS.get(kind, ()) and isinstance(thing, Port | Interface):
-            thing.counters[key] = _count(value)
+            # Telemetry of Slingshot: number, @, and the time.
+            thing.counters[key] = _count(value.partition("@")[0])
         else:
             raise ValueError(f"a {kind} has no {key!r}")
 

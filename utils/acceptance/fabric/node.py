@@ -9,14 +9,17 @@ from dataclasses import dataclass, field
 
 from acceptance.core.findings import Finding
 from acceptance.fabric.facts import Facts
-from acceptance.fabric.rates import GENERATIONS, PORTED, Rate
+from acceptance.fabric.rates import GENERATIONS, SHOWN, Rate
 
 #: Interface -> what answers at the other end of its cable, mostly one: name of a switch and port.
 #: A switch without a name has the identifier of its chassis; a port is its identifier, or its
 #: description where that is a mere address.
 Neighbours = dict[str, list[tuple[str, str]]]
-#: How the names of the drivers of Omni-Path's adapters begin (hfi1).
-_OMNI_PATH_DRIVER = "hfi"
+#: How the names of the drivers of Omni-Path's adapters begin (hfi1, hfi2), and of Slingshot's
+#: (cxi_core, since renamed to cxi_ss1).
+_OMNI_PATH_DRIVER, _SLINGSHOT_DRIVER = "hfi", "cxi"
+#: Octets of a word of `port_xmit_data`.
+_WORD = 4
 _GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})\Z", re.IGNORECASE)
 #: A device without a GUID has zeros there.
 NO_GUID = "0x" + 16 * "0"
@@ -33,7 +36,10 @@ def guid_text(text: str) -> str:
 
 @dataclass
 class Port:
-    """A port of an adapter; an empty text or None is what the node did not report."""
+    """A port of an adapter; an empty text or None is what the node did not report.
+
+    `uncounted`: its driver has no counters of errors below /sys.
+    """
 
     device: str
     number: int
@@ -42,6 +48,7 @@ class Port:
     rate: Rate | None = None
     link_layer: str = ""
     counters: dict[str, int] = field(default_factory=dict)
+    uncounted: bool = False
 
     @property
     def name(self) -> str:
@@ -62,6 +69,13 @@ class Port:
     def down(self) -> bool:
         """Tell whether there is no link: nothing is plugged in, or nothing answers."""
         return self.state.startswith("1:")
+
+    @property
+    def data_counters(self) -> tuple[int, str, str]:
+        """Return the octets that its counters of data count in, and their names: in, out."""
+        if self.uncounted:
+            return 1, "rx_bytes", "tx_bytes"
+        return _WORD, "port_rcv_data", "port_xmit_data"
 
 
 @dataclass
@@ -108,6 +122,21 @@ class Interface:
     def up(self) -> bool:
         """Tell whether data can pass; drivers that do not keep the state leave it unknown."""
         return self.operstate in ("up", "unknown")
+
+    @property
+    def slingshot(self) -> bool:
+        """Tell whether it is of an adapter of Slingshot 11, which also speaks Ethernet."""
+        return self.driver.startswith(_SLINGSHOT_DRIVER)
+
+    @property
+    def data_counters(self) -> tuple[int, str, str]:
+        """Return the octets that its counters of data count in, and their names: in, out.
+
+        What RDMA moves over Slingshot is in the telemetry of its adapter only.
+        """
+        if self.slingshot:
+            return 1, "hni_sts_rx_ok_octets", "hni_sts_tx_ok_octets"
+        return 1, "rx_bytes", "tx_bytes"
 
 
 @dataclass
@@ -169,7 +198,9 @@ class NodeLinks:
     def _is_of(self, technology: str, link: "Link") -> bool:
         """Tell whether a link is of a technology, and not of the one that looks like it."""
         if isinstance(link, Interface):
-            return technology not in PORTED and link.physical and link.ethernet
+            looks = "slingshot" if link.slingshot else "ethernet"
+            is_meant = looks == technology or technology not in SHOWN
+            return is_meant and link.physical and link.ethernet
         if technology == "roce":
             return not link.infiniband
         driver = self.adapters[link.device].driver

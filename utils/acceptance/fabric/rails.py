@@ -1,7 +1,8 @@
 """The rails of a node: what share of a case's bytes each of its links carried.
 
 Rails are the links of one fabric on a node that a message may use at once, as its facts state them
-(`ports`, `device`). Without any they are all ports of its technology, of which nothing is expected.
+(`ports`, `device`). Without any they are all links of its technology but of Ethernet, of which
+nothing is expected.
 Bytes are those by which the counters of `fabric/link.sh` grew while the case ran, in and out.
 
 A case of bandwidth has to use as many rails as are stated: one that carried nothing fails it, and
@@ -22,7 +23,6 @@ from acceptance.fabric.counters import link_bytes, roce_beside
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.limits import limit
 from acceptance.fabric.node import Interface, Link, NodeLinks, deviation, undeclared
-from acceptance.fabric.rates import PORTED
 from acceptance.fabric.traffic import carrying, shares, shifted
 from acceptance.machine import Layout
 from acceptance.suites import Benchmark
@@ -99,7 +99,7 @@ def rails_of(before: NodeLinks, after: NodeLinks, facts: Facts) -> Rails | None:
     absent = undeclared(links, facts)
     have = len(links) + len(absent)
     absent += [f"port-{number}" for number in range(have + 1, facts.ports + 1)]
-    if len(links) + len(absent) < 2 or not (stated or facts.technology in PORTED):
+    if len(links) + len(absent) < 2 or not (stated or facts.technology != "ethernet"):
         return None
     moved, down = dict.fromkeys(absent, 0), dict.fromkeys(absent, "not there")
     try:

@@ -45,16 +45,19 @@ INFINIBAND_MTUS = (256, 512, 1024, 2048, 4096)
 #: write, GRH (40) only between subnets. Source: InfiniBand Architecture Specification, volume 1.
 INFINIBAND_HEADERS = 26
 
-#: Omni-Path: rate -> rate and lanes of InfiniBand as which Linux writes it; of others nothing is
-#: known. Source: Linux, drivers/infiniband/hw/hfi1, `opa_speed_to_ib`.
+#: Omni-Path: rate -> rate and lanes of InfiniBand as which Linux writes it. Source: Linux,
+#: drivers/infiniband/hw/hfi1, `opa_speed_to_ib`. Of 400 (CN5000: 4 lanes at 106.25 Gb/s, driver
+#: hfi2) no source was found.
 OMNI_PATH = {"100": ("EDR", 4)}
 
 #: Gb/s of a port, after its encoding, by technology.
 PORTS = {name: words for name, words in RATES.items() if name != "infiniband"}
 #: Technologies whose links are ports of RDMA adapters under /sys -> how people write them.
 PORTED = {"infiniband": "InfiniBand", "omni-path": "Omni-Path", "roce": "RoCE"}
+#: Technologies whose links are network interfaces.
+INTERFACES = {"ethernet": "Ethernet", "slingshot": "Slingshot"}
 #: Technologies whose links Linux shows under /sys.
-SHOWN = (*PORTED, "ethernet")
+SHOWN = (*PORTED, *INTERFACES)
 #: Mb/s of a RoCE port that is slower: Linux writes it as `2.5 Gb/sec (1X SDR)`. Source: Linux,
 #: drivers/infiniband/core/verbs.c, `ib_get_eth_speed`.
 MIN_ROCE_MBPS = 2500

@@ -5,8 +5,9 @@ A fabric in a few lines: how many of what there are, and what it can carry.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from acceptance.core.groups import grouped
@@ -26,7 +27,9 @@ _MBPS = 125
 class Leaf:
     """A leaf: its hosts' links and its uplinks, counted, and their Gb/s of data in one direction.
 
-    `siblings` is the number of uplinks that most leaves of its kind have.
+    Or a group of a dragonfly, whose uplinks lead to other groups; `up` of its leaves is what all
+    their links to switches carry. `siblings` is the number of uplinks that most leaves of its kind
+    have.
     """
 
     guid: str
@@ -49,8 +52,10 @@ class Structure:
     `level_gbps` has, of each level but the highest, what its links to the next one carry together;
     of level 0 these are the hosts' links, which `hosts` counts. `sideways` are links between
     switches that are not on neighbouring levels: with them, or with switches of no level (`lost`),
-    it is no tree. `critical` are switches without which other switches lose each other, `bridges`
-    such links.
+    it is no tree. Of a dragonfly (`Topology.groups`) links to switches of the same group are the
+    uplinks of a leaf, and `groups` has its groups, by their first switch, with their links to
+    others; `thin` are pairs of groups with fewer links than most have, and how many. `critical` are
+    switches without which other switches lose each other, `bridges` such links.
     """
 
     leaves: tuple[Leaf, ...]
@@ -60,11 +65,18 @@ class Structure:
     lost: tuple[str, ...] = ()
     critical: tuple[str, ...] = ()
     bridges: tuple[Link, ...] = ()
+    groups: tuple[Leaf, ...] = ()
+    thin: tuple[tuple[str, str, int], ...] = ()
+
+    @property
+    def known(self) -> bool:
+        """Tell whether it is a tree or a dragonfly, of which limits can be given."""
+        return not self.sideways and not self.lost
 
     @property
     def tree(self) -> bool:
         """Tell whether all links are between neighbouring levels."""
-        return not self.sideways and not self.lost
+        return self.known and not self.groups
 
     @property
     def fewer(self) -> tuple[Leaf, ...]:
@@ -73,23 +85,32 @@ class Structure:
 
     @property
     def bisection(self) -> float | None:
-        """Return the Gb/s from one half of the hosts to the other, at most; None: it is no tree.
+        """Return the Gb/s from one half of the hosts to the other, at most; None: nobody can tell.
 
         Half of what passes between two levels, where that is least: of an even tree exactly its
         bisection bandwidth, of another one an upper bound of it. Source: Dally and Towles,
         Principles and Practices of Interconnection Networks, 2004, Section 3.3.1 (the least
-        bandwidth of all cuts into halves).
+        bandwidth of all cuts into halves). Of a dragonfly of g groups alike, g even, cuts into
+        halves of the groups cross g / 2 (g - 1) of the links between groups on average, and none is
+        less than the least.
         """
-        if not self.tree or not self.level_gbps or len(self.leaves) < 2:
+        if not self.known or not self.level_gbps or len(self.leaves) < 2:
             return None
-        return min(self.level_gbps) / 2
+        bounds = [each / 2 for each in self.level_gbps]
+        if self.groups:
+            count = len(self.groups)
+            if count % 2 or len({group.hosts for group in self.groups}) > 1:
+                return None
+            between = sum(group.up for group in self.groups) / 2
+            bounds.append(between * count / (2 * (count - 1)))
+        return min(bounds)
 
     @property
     def all_pairs_limit(self) -> float | None:
-        """Return the MB/s that each host can send in a step in which all leave their leaf.
+        """Return the MB/s that each host can send in a step in which all leave their leaf or group.
 
         A leaf with h hosts and uplinks of U lets each have U / h, unless the host's own link is
-        slower; the slowest leaf counts, as a step ends with its last pair. None: it is no tree.
+        slower; the slowest one counts, as a step ends with its last pair. None: nobody can tell.
         """
         return self._least(lambda leaf: leaf.up / leaf.hosts)
 
@@ -99,20 +120,22 @@ class Structure:
 
         Of N hosts, the h of a leaf send (N - h) / (N - 1) of their data through its uplinks U, so
         that each sends at most U (N - 1) / (h (N - h)), unless its own link is slower; the slowest
-        leaf counts. Half of all data of each half of the hosts crosses the bisection B, so that it
-        is at most 4 B (N - 1) / N^2, too. None: it is no tree.
+        leaf counts, or group, for which the same holds. Half of all data of each half of the hosts
+        crosses the bisection B, so that it is at most 4 B (N - 1) / N^2, too, where B is known.
+        None: nobody can tell.
         """
         hosts, bisection = self.hosts, self.bisection
         leaf_limit = self._least(
             lambda leaf: leaf.up * (hosts - 1) / (leaf.hosts * (hosts - leaf.hosts))
         )
         if leaf_limit is None or bisection is None:
-            return None
+            return leaf_limit if self.groups else None
         return min(leaf_limit, _MBPS * 4 * bisection * (hosts - 1) / hosts**2)
 
     def _least(self, share: Callable[[Leaf], float]) -> float | None:
-        leaves = [leaf for leaf in self.leaves if leaf.hosts and leaf.hosts < self.hosts]
-        if not self.tree or not leaves:
+        every = (*self.leaves, *self.groups)
+        leaves = [leaf for leaf in every if leaf.hosts and leaf.hosts < self.hosts]
+        if not self.known or not leaves:
             return None
         return _MBPS * min(min(share(leaf), leaf.down / leaf.hosts) for leaf in leaves)
 
@@ -126,6 +149,9 @@ class Structure:
                 f"it is no tree: {plural(len(links), 'link')} between switches that are not on "
                 f"neighbouring levels ({shortened(links, 3)}); no bisection and limits are given"
             )
+        for one, other, count in self.thin:
+            names = " and ".join(map(topology.device_name, (one, other)))
+            yield f"between the groups of {names} {plural(count, 'link')}, fewer than most have"
         single = [leaf.guid for leaf in self.leaves if leaf.uplinks == 1]
         if single:
             yield f"one uplink only: {_names(topology, single)}"
@@ -149,6 +175,11 @@ def structure(topology: Topology) -> Structure:
     down: dict[str, list[float]] = defaultdict(list)
     up: dict[str, list[float]] = defaultdict(list)
     sideways = []
+    uplinks: Counter[str] = Counter()
+    group_of = {guid: group[0] for group in topology.groups for guid in group}
+    # Of each group the Gb/s of its links to others, and of each pair of groups their number.
+    out: dict[str, list[float]] = defaultdict(list)
+    between = Counter(dict.fromkeys(combinations(sorted({*group_of.values()}), 2), 0))
     for link in topology.links:
         low, high = sorted(link.ends, key=lambda end: levels.get(end.guid, -1))
         level, above = levels.get(low.guid, -1), levels.get(high.guid, -1)
@@ -156,6 +187,16 @@ def structure(topology: Topology) -> Structure:
             gbps[level] += link.data_gbps
             down[high.guid] += [link.data_gbps] * (level == 0)
             up[low.guid].append(link.data_gbps)
+            uplinks[low.guid] += 1
+        elif group_of and level == above and (level == 1 or not _is_inside(link, group_of)):
+            for end in link.ends:
+                up[end.guid].append(link.data_gbps)
+                uplinks[end.guid] += _is_inside(link, group_of)
+            if not _is_inside(link, group_of):
+                pair = sorted(group_of[end.guid] for end in link.ends)
+                between[pair[0], pair[1]] += 1
+                for group in pair:
+                    out[group].append(link.data_gbps)
         elif level > 0:
             sideways.append(link)
     leaves = [guid for guid in topology.switches if levels.get(guid) == 1]
@@ -163,11 +204,12 @@ def structure(topology: Topology) -> Structure:
     build = {guid: (topology.devices[guid].ports, topology.devices[guid].model) for guid in leaves}
     count: dict[tuple[int, str], Counter[int]] = defaultdict(Counter)
     for guid in leaves:
-        count[build[guid]][len(up[guid])] += 1
+        count[build[guid]][uplinks[guid]] += 1
     critical, bridges = _single_points(topology)
+    most = _usual(Counter(between.values())) if between else 0
     return Structure(
         tuple(
-            Leaf(guid, len(down[guid]), len(up[guid]), sum(down[guid]), sum(up[guid]),
+            Leaf(guid, len(down[guid]), uplinks[guid], sum(down[guid]), sum(up[guid]),
                  _usual(count[build[guid]]))
             for guid in leaves
         ),
@@ -177,7 +219,18 @@ def structure(topology: Topology) -> Structure:
         tuple(guid for guid in topology.switches if guid not in levels),
         critical,
         bridges,
+        tuple(
+            Leaf(group[0], sum(len(down[guid]) for guid in group), len(out[group[0]]),
+                 sum(sum(down[guid]) for guid in group), sum(out[group[0]]), len(out[group[0]]))
+            for group in topology.groups
+        ),
+        tuple((*pair, number) for pair, number in between.items() if number < most),
     )  # fmt: skip
+
+
+def _is_inside(link: Link, group_of: Mapping[str, str]) -> bool:
+    one, other = (group_of[end.guid] for end in link.ends)
+    return one == other
 
 
 def _usual(count: Counter[int]) -> int:
@@ -229,6 +282,12 @@ def lines(topology: Topology) -> Iterator[tuple[str, str]]:
         yield "hosts", plural(len(hosts), "adapter")
     levels = ", ".join(f"{number} {word}" for word, number in switch_count(topology).items())
     yield "switches", f"{len(topology.switches)}: {levels}"
+    if groups := topology.groups:
+        sizes = " or ".join(map(str, sorted({len(group) for group in groups})))
+        yield "groups", f"a dragonfly of {len(groups)} groups of {sizes} switches"
+    if rails := grouped(topology.rails_of_leaves, topology.rails_of_leaves.__getitem__):
+        leaves = (f"{rail}: {_names(topology, rails[rail])}" for rail in sorted(rails))
+        yield "rails", f"{len(rails)}, each on leaves of its own ({'; '.join(leaves)})"
     counted = [
         f"{kind} {count.total()} ({_each(count)})" for kind, count in _link_count(topology).items()
     ]
@@ -246,11 +305,13 @@ def _each(count: Counter[str]) -> str:
 def carries(topology: Topology) -> list[str]:
     """Return what a fabric can carry, as far as it is defined; the formulas: `Structure`."""
     built = structure(topology)
-    ratios = [ratio for leaf in built.leaves if (ratio := leaf.oversubscription) is not None]
+    parts = built.groups or built.leaves
+    ratios = [ratio for part in parts if (ratio := part.oversubscription) is not None]
     words = []
     if ratios:
         ends = dict.fromkeys(f"{round(each, 2):g}:1" for each in (min(ratios), max(ratios)))
-        words.append(f"oversubscription {' to '.join(ends)}")
+        of = " of groups" * bool(built.groups)
+        words.append(f"oversubscription{of} {' to '.join(ends)}")
     for name, value, unit in (
         ("bisection", built.bisection, "Gb/s"),
         ("all pairs at most", built.all_pairs_limit, "MB/s a host"),
@@ -280,6 +341,12 @@ def as_data(topology: Topology) -> dict[str, Any]:
             "switches": switch_count(topology),
             "links": {kind: dict(count) for kind, count in _link_count(topology).items()},
             "tree": built.tree,
+            "groups": [
+                {"switches": [*switches], "hosts": group.hosts, "links": group.uplinks,
+                 "oversubscription": group.oversubscription}
+                for switches, group in zip(topology.groups, built.groups, strict=True)
+            ],
+            "rails": dict(topology.rails_of_leaves),
             "bisection_gbps": built.bisection,
             "all_pairs_limit_mbs": built.all_pairs_limit,
             "alltoall_limit_mbs": built.alltoall_limit,

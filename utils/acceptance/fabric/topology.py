@@ -13,7 +13,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from acceptance.core.text import one_line
+from acceptance.core.text import natural, one_line
 from acceptance.fabric import rates
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ _WORDS = ("host", "leaf", "spine", "core")
 #: A switch with hosts is no leaf where those next to it have more than this many times its hosts:
 #: file servers and gateways are plugged into spines, too.
 _FEW_HOSTS = 4
+#: Of a dragonfly at least this share of all pairs of groups is linked: cables may be out.
+_LINKED = 0.75
+#: Of a tree that is built by rails more than this share of the adapters stands on its rail's leaf.
+_OWN = 0.75
 
 
 def _levels(topology: "Topology") -> dict[str, int]:
@@ -50,6 +54,35 @@ def _levels(topology: "Topology") -> dict[str, int]:
 def _is_between(guid: str, hosts: dict[str, int], around: "networkx.MultiGraph[str]") -> bool:
     near = [hosts[other] for other in around[guid]]
     return bool(near) and median(near) > _FEW_HOSTS * hosts[guid]
+
+
+def _groups(topology: "Topology") -> tuple[tuple[str, ...], ...]:
+    """Return the switches of each group of a dragonfly; none: it is not one, or nobody can tell.
+
+    The groups of a dragonfly+ are trees, linked between their highest switches. In one proper all
+    switches have hosts, and those of a group are linked each to each, so that two of them have half
+    of their neighbours in common. Most groups are linked with each other. Sources: Kim et al.,
+    Technology-driven, highly-scalable dragonfly topology, ISCA 2008; Shpiner et al., Dragonfly+,
+    HiPINEB 2017.
+    """
+    import networkx
+
+    graph, level = networkx.Graph(topology.switch_graph), topology.levels
+    flat = [pair for pair in graph.edges if len({level.get(guid, 0) for guid in pair}) == 1]
+    of_leaves = any(level.get(guid) == 1 for pair in flat for guid in pair)
+    apart = graph.copy()
+    for one, other in flat:
+        shared = {*graph[one]} & {*graph[other]}
+        if not of_leaves or 2 * len(shared) < min(graph.degree(one), graph.degree(other)) - 1:
+            apart.remove_edge(one, other)
+    groups = sorted(tuple(sorted(each)) for each in networkx.connected_components(apart))
+    group_of = {guid: group for group in groups for guid in group}
+    linked = {frozenset((group_of[one], group_of[other])) for one, other in flat}
+    pairs = sum(len(pair) == 2 for pair in linked)
+    are_groups = len(groups) > 1 and all(len(group) > 1 for group in groups)
+    if not are_groups or pairs < _LINKED * math.comb(len(groups), 2):
+        return ()
+    return tuple(groups)
 
 
 def level_name(level: int | None) -> str:
@@ -194,6 +227,43 @@ class Topology:
     def levels(self) -> Mapping[str, int]:
         """Return GUID -> level: 0 a host, 1 a leaf, 2 a spine ...: see `_levels`."""
         return _levels(self)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Return the switches of each group of a dragonfly: see `_groups`."""
+        return _groups(self)
+
+    @cached_property
+    def rails(self) -> Mapping[str, int]:
+        """Return adapter -> its rail, 1 and up, of nodes with as many adapters as most have.
+
+        These are in the order of their descriptions (`node0012 mlx5_3`), which nodes share. Empty
+        where most nodes have one.
+        """
+        number = Counter(map(len, self.hosts.values()))
+        usual = max(number, key=lambda count: (number[count], count), default=0)
+        return {
+            guid: rail
+            for guids in self.hosts.values()
+            if len(guids) == usual > 1
+            for rail, guid in enumerate(
+                sorted(guids, key=lambda guid: natural(self.devices[guid].name)), 1
+            )
+        }
+
+    @cached_property
+    def rails_of_leaves(self) -> Mapping[str, int]:
+        """Return leaf -> the rail of most adapters there; empty unless each rail has its leaves.
+
+        Source: NVIDIA's reference architectures of DGX SuperPOD ("rail-optimized").
+        """
+        found: dict[str, Counter[int]] = {}
+        for guid, rail in self.rails.items():
+            found.setdefault(self.leaf_of(guid) or "", Counter())[rail] += 1
+        own = {leaf: count.most_common(1)[0][0] for leaf, count in found.items() if leaf}
+        most = sum(found[leaf][rail] for leaf, rail in own.items())
+        is_so = most > _OWN * len(self.rails) and {*own.values()} == {*self.rails.values()}
+        return own if is_so else {}
 
     @cached_property
     def parallel(self) -> tuple[tuple[Link, ...], ...]:

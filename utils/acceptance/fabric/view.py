@@ -357,6 +357,19 @@ def uplinks(
     return found
 
 
+def off_rails(topology: Topology, accepted: AcceptedFabric | None) -> Iterator[Finding]:
+    """Yield the adapters at a leaf of another rail than theirs, unless they were accepted there."""
+    own = topology.rails_of_leaves
+    then = {link.ends for link in accepted.fabric.topology.links} if accepted else set()
+    for guid, rail in topology.rails.items() if own else ():
+        leaf = topology.leaf_of(guid) or ""
+        if own.get(leaf, rail) != rail:
+            link = next(link for link in topology.links if {guid, leaf} == {*_guids(link)})
+            if link.ends not in then:
+                found, expected = f"a leaf of rail {own[leaf]}", f"one of rail {rail}"
+                yield of_link(topology, link, kinds.RAIL, found, f"{expected}, as of other nodes")
+
+
 def single_points(topology: Topology) -> list[Finding]:
     """Return what a person should know of the build: what hangs on one switch, or one cable."""
     notes = structure(topology).notes(topology)
@@ -391,6 +404,7 @@ def judge(
     else:
         found += changes(accepted.fabric.topology, topology, hosts.away)
     found += uplinks(topology, accepted, found)
+    found += off_rails(topology, accepted)
     if counters is not None:
         found += errors(topology, counters, before.counters, before.hours(now))
     found += single_points(topology)

@@ -13,6 +13,7 @@
 # FOLDER/NODE.before and FOLDER/NODE.after; of several launches before the first, after the last.
 # With ACCEPTANCE_GPUS=N each rank of a node has another one of its N GPUs first, for programs that
 # take the first one. All stay visible: CUDA copies from one to another only where it sees both.
+# With ACCEPTANCE_UCX each rank has UCX say in that folder, in RANK.ucx, which adapters it takes.
 # The program has its number in ACCEPTANCE_RANK, whatever launched it.
 # SYSFS and STATUS stand for /sys and /proc/self/status in tests.
 
@@ -66,6 +67,11 @@ if [ -n "$ACCEPTANCE_GPUS" ]; then
         turn=$((turn + 1))
     done
     export CUDA_VISIBLE_DEVICES="$gpus"
+fi
+
+if [ -n "$ACCEPTANCE_UCX" ] && [ -n "$rank" ] && [ -z "$UCX_LOG_FILE" ]; then
+    mkdir -p "$ACCEPTANCE_LINKS"
+    export UCX_LOG_LEVEL="${UCX_LOG_LEVEL:-info}" UCX_LOG_FILE="$ACCEPTANCE_LINKS/$rank.ucx"
 fi
 
 if [ -z "$ACCEPTANCE_LINKS" ] || [ "$first" != 0 ]; then

@@ -39,8 +39,10 @@ def write_node(folder: Path, name: str, stated: Facts, fault: Injected | None = 
 
 def _links(facts: Facts, stated: Facts, counters: Mapping[str, int]) -> Iterator[str]:
     """Yield what is told of ports or interfaces, and of their slots."""
-    ethernet = facts.technology == "ethernet"
-    driver = {"ethernet": "cxgb3", "omni-path": "hfi1"}.get(facts.technology, "mlx5_core")
+    ethernet = facts.technology in rates.INTERFACES
+    driver = {"ethernet": "cxgb3", "omni-path": "hfi1", "slingshot": "cxi_ss1"}.get(
+        facts.technology, "mlx5_core"
+    )
     link: dict[str, object] = {"type": 1, "operstate": "up", "speed": facts.mbps or -1}
     link |= {"duplex": "full", "mtu": facts.mtu or 1500, "rx_errors": sum(counters.values())}
     port: dict[str, object] = {"state": "4: ACTIVE", "phys_state": "5: LinkUp", **counters}

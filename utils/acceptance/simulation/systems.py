@@ -19,6 +19,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.paths import Workspace
 from acceptance.core.words import PREFIX
+from acceptance.fabric import GPU_FACTS
 from acceptance.machine import (
     NODES,
     SLURM,
@@ -171,7 +172,10 @@ def _simulated_part(part: dict[str, Any], how: dict[str, object]) -> dict[str, A
     """Return a partition with the same nodes and facts whose jobs SimGrid runs on this machine."""
     kept = {key: part[key] for key in _KEPT if key in part}
     extras = {"mode": "nightly", **part.get("extras", {}), "simulated": how}
-    fabric = extras.get("fabric", {})
+    # The model has no GPUs.
+    fabric = {key: value for key, value in extras.get("fabric", {}).items() if key not in GPU_FACTS}
+    if fabric:
+        extras["fabric"] = fabric
     if fabric.get("technology") == "infiniband" and (how.get("spines") or "view" in fabric):
         extras["fabric"] = {**fabric, "view": "here"}
     processor = dict(part.get("processor", {}))

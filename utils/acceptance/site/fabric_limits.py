@@ -22,9 +22,36 @@ class Peak:
     ratio: float | None
 
 
+#: Technology and rate of a port -> the best bandwidth between two nodes (MB/s) that somebody has
+#: published, the program, and where. It is of another machine, and judges nothing. Of FDR, HDR and
+#: faster ones of InfiniBand, of CN5000 and of RoCE at other rates no measured one was found.
+_ELSEWHERE = {
+    ("infiniband", "EDR"): (
+        # Printed as 11728.47 MB/sec, of 2^20 bytes.
+        *(12298.2, "ib_write_bw"),
+        "github.com/linux-rdma/perftest/issues/225 (an adapter of 100 Gb/s)",
+    ),
+    ("omni-path", "100"): (
+        *(12380.57, "osu_mbw_mr of one pair"),
+        "gist.github.com/hppritcha/8da4436a216c9d96bf10ad9d403da03f (Open MPI 1.10 at LANL)",
+    ),
+    ("slingshot", "200"): (
+        *(22587.12, "osu_bw"),
+        "github.com/ofiwg/libfabric/issues/11392 (Open MPI, libfabric 2.0)",
+    ),
+    # 196.08 Gb/s, over one cable and both halves of an adapter.
+    ("roce", "200"): (
+        *(24510.0, "ib_write_bw"),
+        "github.com/capetron/gb10-cluster-guide, data/gb10-cluster-bandwidth-2026.csv",
+    ),
+}
+
+
 @dataclass(frozen=True)
 class PartitionLimit:
     """A partition with its facts, their limit, and the reference that is nearest to it.
+
+    Without a reference of its own `peak` is that of another machine, if one is published.
 
     `latency_floor` is the least time of 8 bytes (us), or None. `inferred` are names of facts that
     their source does not print (`extras["inferred"]`).
@@ -63,11 +90,22 @@ def partition_limits(
         place = place_of(system, partition)
         if facts := facts_of(extras[name], place):
             stated, bound = True, limit(facts)
-            nearest = next(iter(peaks(library, name, bound.bandwidth)), None)
+            own = peaks(library, name, bound.bandwidth)
+            nearest = own[0] if own else _elsewhere(facts, bound)
             inferred = PartitionExtras.read(extras[name], place).inferred
             yield PartitionLimit(name, facts, bound, latency_floor(facts), nearest, inferred)
     if not stated:
         raise FabricFault(f"{', '.join(chosen)}: no fabric is stated")
+
+
+def _elsewhere(facts: Facts, bound: Limit) -> Peak | None:
+    """Return what another machine with such a port has reached; its slot may be another one."""
+    found = _ELSEWHERE.get((facts.technology, facts.rate or ""))
+    if found is None or facts.ports > 1 or facts.lanes not in (None, 4):
+        return None
+    value, program, where = found
+    ratio = value / bound.link.value if bound.link else None
+    return Peak(value, program, f"another machine: {where}", ratio)
 
 
 def peaks(library: Library, partition: str, bound: float | None) -> list[Peak]:

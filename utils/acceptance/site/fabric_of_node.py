@@ -19,7 +19,10 @@ from acceptance.fabric import Interface, NodeLinks, Port, Slot, link_report, rat
 _MARK = "== "
 _SCRIPT = Path(__file__).with_name("node.sh")
 #: Driver of an adapter or interface -> a fabric that is not what its link layer says.
-_DRIVERS = {"hfi1": "omni-path", "cxi_core": "slingshot", "cxi_ss1": "slingshot"}
+_DRIVERS = {
+    **dict.fromkeys(("hfi1", "hfi2"), "omni-path"),
+    **dict.fromkeys(("cxi_core", "cxi_ss1"), "slingshot"),
+}
 #: Linux, linux/if_arp.h: bridges and tunnels have the number of Ethernet, or others.
 _SOFTWARE = re.compile(r"(br|virbr|docker|veth|vnet|tap|tun|lo|cni|flannel|cali|dummy)[-\d]*\Z")
 #: A route: its network and, after gateway, flags, two counts and metric, the mask.

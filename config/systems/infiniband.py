@@ -1,0 +1,10 @@
+"""`infiniband`: a template, fat trees of InfiniBand.
+
+Made by `../templates.py`.
+"""
+
+import runpy
+from pathlib import Path
+
+TEMPLATES = runpy.run_path(str(Path(__file__).resolve().parents[1] / "templates.py"))["TEMPLATES"]
+SYSTEM, ENVIRONMENTS = TEMPLATES["infiniband"]

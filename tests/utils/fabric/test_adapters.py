@@ -1,0 +1,114 @@
+"""`fabric/adapters.py`: which adapter a rank took, by what UCX says here and by made logs."""
+
+import os
+import subprocess
+
+import pytest
+
+from acceptance.core.paths import ROOT
+from acceptance.fabric import Facts, adapters
+from acceptance.fabric.adapters import Way, of_ucx
+from acceptance.fabric.rails import Rails
+from tests.needs import requires
+from tests.places import PATIENCE
+from tests.sysfs import Sysfs
+
+RANK = ROOT / "utils/acceptance/machine/rank.sh"
+FACTS = Facts.read({"technology": "infiniband", "rate": "HDR", "lanes": 4, "device": "mlx5_0/1"})
+START = "[1795706259.015979] [node1:23787:0]     ucp_worker.c:1763 UCX  INFO  "
+PING = """
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+    int rank, byte = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) MPI_Send(&byte, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    else MPI_Recv(&byte, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+}
+"""
+
+
+@requires("mpirun.mpich", "mpicc.mpich", "gcc")
+def test_ranks_of_a_real_mpi_say_over_which_interface_they_send(tmp_path):
+    (tmp_path / "ping.c").write_text(PING)
+    subprocess.run(["mpicc.mpich", "ping.c", "-o", "ping"], cwd=tmp_path, check=True)
+    told = {
+        "ACCEPTANCE_UCX": "1",
+        "ACCEPTANCE_LINKS": "links",
+        "ACCEPTANCE_LINK_SCRIPT": os.devnull,
+    }
+    # As between nodes: no shared memory, and one interface.
+    told |= {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}
+    done = subprocess.run(
+        ["mpirun.mpich", "-n", "2", "sh", RANK, "./ping"], cwd=tmp_path,
+        env={**os.environ, **told}, capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    ways = adapters.read(tmp_path / "links", {0: "node1", 1: "node2"}, [])
+    assert ways == {0: Way("node1", ("lo",), "UCX"), 1: Way("node2", ("lo",), "UCX")}
+    assert adapters.text_of(ways) == "lo: ranks 0, 1 (UCX)"
+
+
+@pytest.mark.parametrize(
+    ("said", "devices"),
+    [
+        ("ep_cfg[1]: tag(rc_mlx5/mlx5_0:1 rc_mlx5/mlx5_1:1);", ("mlx5_0/1", "mlx5_1/1")),
+        ("  0x252d990 inter-node cfg#2 tag(rc_mlx5/mlx5_2:1 cuda_copy/cuda)", ("mlx5_2/1",)),
+        ("  ucp_context_0 intra-node cfg#4 tag(sysv/memory cma/memory rc_mlx5/mlx5_3:1)", ()),
+        # Of itself and of other processes of the node.
+        ("ep_cfg[0]: tag(self/memory0 tcp/eth1) rma(self/memory0)", ()),
+        ("ep_cfg[2]: tag(sysv/memory cma/memory tcp/ib1)", ()),
+        ("ep_cfg[3]: tag(tcp/ib1) am(tcp/ib0)", ("ib0", "ib1")),
+        ("Version 1.13.1 (loaded from /lib/libucp.so.0)", ()),
+    ],
+)
+def test_only_ways_to_other_nodes_count(said, devices):
+    assert of_ucx(f"{START}{said}\n") == devices
+
+
+def rails(node, **moved):
+    return Rails(node, {name.replace("__", "/"): count for name, count in moved.items()})
+
+
+@pytest.mark.parametrize(
+    ("ranks", "moved", "told"),
+    [
+        # One rank a node, or one rail that carried all: the counters tell it.
+        (1, {"mlx5_0__1": 10**6, "mlx5_1__1": 10**6}, "mlx5_0/1, mlx5_1/1: rank 0 (counters)"),
+        (2, {"mlx5_0__1": 0, "mlx5_1__1": 10**6}, "mlx5_1/1: ranks 0, 1 (counters)"),
+        (
+            2,
+            {"mlx5_0__1": 10**6, "mlx5_1__1": 10**6},
+            "not known: ranks 0, 1 (UCX did not say, and 2 ranks of a node share 2 adapters)",
+        ),
+        (1, {}, "not known: rank 0 (UCX did not say, and no counters tell)"),
+    ],
+)
+def test_without_a_word_of_ucx_counters_tell_it_or_nobody_does(tmp_path, ranks, moved, told):
+    ways = adapters.read(tmp_path, dict.fromkeys(range(ranks), "node1"), [rails("node1", **moved)])
+    assert adapters.text_of(ways) == told
+    assert [*adapters.judge(tmp_path, ways, FACTS)] == []
+
+
+def test_a_rank_that_took_another_adapter_than_the_facts_name_fails(tmp_path):
+    tree = Sysfs(tmp_path / "made", "node1")
+    for number in range(2):
+        tree.adapter(f"mlx5_{number}", f"0000:0{number}:00.0")
+        tree.port(1, f"mlx5_{number}")
+    for when in ("before", "after"):
+        (tmp_path / f"node1.{when}").write_text(tree.text())
+    for rank in range(2):
+        way = f"{START}ep_cfg[1]: tag(rc_mlx5/mlx5_{rank}:1)\n"
+        (tmp_path / f"{rank}.ucx").write_text(way)
+    ways = adapters.read(tmp_path, {0: "node1", 1: "node1"}, [])
+    [found] = adapters.judge(tmp_path, ways, FACTS)
+    assert (found.kind, found.node, found.fails) == ("adapter-other", "node1", True)
+    assert found.text == (
+        "node1 mlx5_1/1: rank 1 sends to other nodes over it, as UCX says, expected mlx5_0/1"
+    )
+    both = Facts.read({"technology": "infiniband", "device": "mlx5_0/1,mlx5_1/1"})
+    assert [*adapters.judge(tmp_path, ways, both)] == []
+    # Of facts that name none all are meant.
+    assert [*adapters.judge(tmp_path, ways, Facts.read({"technology": "infiniband"}))] == []
