@@ -198,7 +198,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
     def of_another_version(self):
         """Yield the finding that its output is of another version than its environment states."""
         environment = environment_of(self.current_environ, self.current_partition)
-        told = self.provenance.get("suite", "").rpartition(" ")[2]
+        told = self.provenance.get("suite", "").partition(" ")[2]
         if fault := other_version(environment, self.suite, told, self.stdout.evaluate()):
             yield Finding(OTHER_SOFTWARE, f"the environment {self.current_environ.name}: {fault}")
 

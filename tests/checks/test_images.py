@@ -149,8 +149,8 @@ def test_what_is_wrong_with_images_is_said_before_anything_runs(contained):
         "absent": f"there is no image {folder}/none.sif that can be read",
         "empty": f"IMB-MPI1 is not in the image {folder}/empty.sif, below /mnt",
         "broken": f"does not run /bin/sh of {folder}/broken.sif: FATAL: image format not recog",
-        "folder": f"has no checksum: make a file of it (apptainer build FILE.sif {folder})",
-        "address": "get a file (apptainer pull FILE.sif docker://registry/imb:latest)",
+        "folder": f"{folder} is no file, and may be another image tomorrow: make one of it",
+        "address": "(apptainer build FILE.sif docker://registry/imb:latest), and name that",
         "older": '"versions": {"imb": "2019.6"}, and /mnt/bin/IMB-MPI1 is of 2021.',
     }.items():
         assert text in re.sub(r" +", " ", rows[name][1]), rows[name][1]

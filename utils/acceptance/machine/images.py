@@ -62,14 +62,9 @@ class Image:
                 f'"container_platforms": [{{"type": "{PLATFORMS[0]}"}}] into the partition '
                 f"({' or '.join(PLATFORMS)})"
             )
-        if "://" in name:
+        if "://" in name or path.is_dir():
             raise ImageFault(
-                f"what is at {name} may be another image tomorrow: get a file "
-                f"({program} pull FILE.sif {name}), and name that"
-            )
-        if path.is_dir():
-            raise ImageFault(
-                f"the image {name} is a folder, which has no checksum: make a file of it "
+                f"{name} is no file, and may be another image tomorrow: make one of it "
                 f"({program} build FILE.sif {name}), and name that"
             )
         if not path.is_file() or not os.access(path, os.R_OK):

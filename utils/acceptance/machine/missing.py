@@ -8,6 +8,7 @@ Environments are dictionaries as ReFrame's configuration has them: `name`, `feat
 import contextlib
 import functools
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -310,12 +311,17 @@ def program_of(environment: Environment, suite: str, *names: str) -> Path:
     )
 
 
+def image_named(environment: Environment, suite: str) -> str:
+    """Return the image that an environment names for a suite; empty where it names none."""
+    return _stated(environment, "images", suite)
+
+
 def image_of(environment: Environment, suite: str) -> Image | None:
     """Return the image in which an environment has a suite; None: in none.
 
     Raises ImageFault, a FileNotFoundError, where nobody can run it.
     """
-    if not (name := _stated(environment, "images", suite)):
+    if not (name := image_named(environment, suite)):
         return None
     platform = str(environment.get("container", {}).get("type", ""))
     return Image.of(name, platform, _ready(environment, suite).variables)
@@ -323,8 +329,7 @@ def image_of(environment: Environment, suite: str) -> Image | None:
 
 def _ready(environment: Environment, suite: str) -> Prepared:
     """Return what a job that runs a suite has: of one in an image also what runs that."""
-    has_image = _stated(environment, "images", suite)
-    after = [environment.get("container", {})] if has_image else []
+    after = [environment.get("container", {})] if image_named(environment, suite) else []
     return prepared({**environment, "after": after})
 
 
@@ -341,11 +346,12 @@ def read_program(environment: Environment, suite: str, program: Path) -> bytes:
 def other_version(environment: Environment, suite: str, told: str, place: object = "") -> str:
     """Say that a suite tells another version than an environment states; empty: no other one.
 
-    Of two versions the parts count that both have: a program of 3.4.1 tells 3.4.
+    Of two versions the numbers count that both have: a program of 3.4.1 tells 3.4, IMB 2019.6 tells
+    2019 Update 6.
     """
     stated = _stated(environment, "versions", suite)
-    pairs = zip(stated.split("."), told.split("."), strict=False)
-    if not (stated and told) or all(left == right for left, right in pairs):
+    numbers = (re.findall(r"\d+", version) for version in (stated, told))
+    if all(left == right for left, right in zip(*numbers, strict=False)):
         return ""
     return (
         f'it states "versions": {{"{suite}": "{stated}"}}, and {place or suite} is of {told}: '
@@ -400,7 +406,7 @@ def _other_mpi(environment: Environment) -> str:
 
 def _from_elsewhere(environment: Environment, suite: Suite, program: Path) -> str:
     """Say that a program is on PATH, and none of the modules that are loaded brings it."""
-    is_named = _stated(environment, "images", suite.key) or folder_of(environment, suite.key)
+    is_named = image_named(environment, suite.key) or folder_of(environment, suite.key)
     if is_named or not loads_modules(environment) or prepared(environment).brings(program):
         return ""
     return (
@@ -411,7 +417,7 @@ def _from_elsewhere(environment: Environment, suite: Suite, program: Path) -> st
 
 def _refused_image(environment: Environment, suite: Suite) -> str:
     """Say why a suite cannot be run in an image at all, or not in this one; empty: it can."""
-    if not (name := _stated(environment, "images", suite.key)):
+    if not (name := image_named(environment, suite.key)):
         return ""
     if builds(environment):
         return f"Spack builds it (the feature spack), and it has the image {name}: state one"
@@ -450,7 +456,7 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
     """
     folder, source = folder_of(environment, suite.key), source_of(environment, suite.key)
     ours, by_spack = compiles(environment, suite), builds(environment)
-    image = _stated(environment, "images", suite.key)
+    image = image_named(environment, suite.key)
     looked_at = loads_modules(environment) or bool(image) or not (by_spack or folder)
     if looked_at and (fault := _ready(environment, suite.key).fault):
         return "", fault
