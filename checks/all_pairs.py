@@ -114,9 +114,9 @@ class AllPairs(EveryNode):
 
     def further_passes(self):
         """Return the commands that measure all of it again; of one that fails the job says why."""
-        launch, options = self.launch_command(), " ".join(self.executable_opts)
+        launch, program = self.launch_command(), " ".join([self.executable, *self.executable_opts])
         commands = [
-            f"{launch} {self.executable} {options.replace(all_pairs.MATRIX, name)} "
+            f"{launch} {self.contained(program.replace(all_pairs.MATRIX, name))} "
             f"> {name}.out 2> {name}.err || {{ status=$?; {WITHOUT_RANKS} {name}.err >&2; }}"
             for name in self.files[1:]
         ]

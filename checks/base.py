@@ -14,11 +14,11 @@ from reframe.core.exceptions import PerformanceError, SanityError
 from acceptance import references
 from acceptance.core import words
 from acceptance.core.errors import QUOTED
-from acceptance.core.findings import Finding
+from acceptance.core.findings import OTHER_SOFTWARE, Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped
 from acceptance.core.words import is_measured
-from acceptance.machine import program_of, slurm, software_of
+from acceptance.machine import other_version, program_of, read_program, slurm, software_of
 from acceptance.references import SOURCES
 from acceptance.suites import duration
 
@@ -137,6 +137,24 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             self.provenance = software_of(environment, self.suite, program)
         self.provenance |= simulator_of(self.current_partition)
 
+    def program_file(self):
+        """Return the file of the program, from inside its image if it has one; empty: unreadable.
+
+        Raises SanityError.
+        """
+        environment = environment_of(self.current_environ, self.current_partition)
+        try:
+            return read_program(environment, self.suite, Path(self.executable))
+        except FileNotFoundError as err:
+            raise SanityError(str(err)) from None
+
+    def contained(self, command):
+        """Return a command as it runs inside the image of the case; unchanged where it has none."""
+        if not self.container_platform.image:
+            return command
+        self.container_platform.command = command
+        return self.container_platform.launch_command(self.stagedir)
+
     def program_names(self):
         """Return the names of the program; versions of a suite may name it differently."""
         return (self.executable,)
@@ -157,6 +175,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             self.measurements = self.measure()
             told = {**self.provenance, **simulator_of(self.current_partition)}
             self.provenance = {key: clipped(text, QUOTED) for key, text in told.items()}
+            self.refuse(self.of_another_version())
         except ValueError as err:  # a ParseError, mostly; ReFrame would show our code beside it
             raise SanityError("; ".join([str(err), *self.fate()])) from None
         missing = [name for name in self.declared if name not in self.measurements]
@@ -175,6 +194,13 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
             if unit != declared:
                 raise SanityError(f"{what} in {unit}, declared in {declared}")
         return True
+
+    def of_another_version(self):
+        """Yield the finding that its output is of another version than its environment states."""
+        environment = environment_of(self.current_environ, self.current_partition)
+        told = self.provenance.get("suite", "").partition(" ")[2]
+        if fault := other_version(environment, self.suite, told, self.stdout.evaluate()):
+            yield Finding(OTHER_SOFTWARE, f"the environment {self.current_environ.name}: {fault}")
 
     def given_up(self):
         """Return that ReFrame cancelled the job while it waited for its nodes, None if not so."""

@@ -8,6 +8,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
 from acceptance import simulation
+from acceptance.core.findings import OTHER_SOFTWARE, Finding
 from acceptance.core.paths import GET_SPACK, Workspace
 from acceptance.core.text import read_bounded
 from acceptance.machine import (
@@ -67,6 +68,8 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
     mode = variable(str, value="", loggable=True)
     #: What was built: spec, hash, compiler, MPI, target, Spack, package repository.
     provenance = variable(typ.Dict[str, str], value={}, loggable=True)
+    #: As those of the checks.
+    findings = variable(typ.List[typ.Dict[str, str]], value=[], loggable=True)
     #: The source that it is built from for SimGrid; empty: it is not.
     built_from = ""
     #: More options for `spack install`, for a run by hand.
@@ -87,6 +90,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
         self.build_locally = not self.current_partition.scheduler.is_local
         environment = environment_of(self.current_environ, self.current_partition)
         if fault := broken_promise(environment, SUITES[self.suite]):
+            self.findings = [Finding(OTHER_SOFTWARE, fault, fails=True).as_data()]
             raise SanityError(fault)
         self.built_from = source_of(environment, self.suite)
         if self.built_from:

@@ -66,7 +66,14 @@ def environment_of(environ, partition) -> dict:
                 "launcher": partition.launcher_type.registered_name,
             },
         ],
+        "container": _container_of(partition),
     }
+
+
+def _container_of(partition) -> dict:
+    """Return what runs images on a partition, by default; nothing where it states none."""
+    name = partition.container_runtime
+    return {"type": name, **_loaded_by(partition.container_environs[name])} if name else {}
 
 
 def _loaded_by(environ) -> dict:

@@ -1,7 +1,6 @@
 """Intel MPI Benchmarks: every message size of every benchmark is a metric."""
 
 import functools
-import os
 import re
 import shlex
 import sys
@@ -12,12 +11,12 @@ import reframe as rfm
 from acceptance.core.extras import MODES
 from acceptance.core.machine import run
 from acceptance.fabric import facts_or_none, takes_gpus
-from acceptance.machine import prepared, process_counts
+from acceptance.machine import image_of, prepared, process_counts, read_program
 from acceptance.suites import duration, imb, imb_output
 from acceptance.suites.records import BUFFERS
 
 from .build import ImbBuild
-from .extras import extras_of
+from .extras import environment_of, extras_of
 from .no_case import leave_out, needs_build
 from .outputs import TELL_CLOCK
 from .partitions import (
@@ -65,13 +64,13 @@ def fault_of(benchmark: str):
     A name is in a program that has it, at least as that of the MPI function it is linked to.
     """
 
-    def look(program: Path, environment: dict | None) -> str:
+    def look(program: Path, environment: dict, is_installed: bool = True) -> str:
         if benchmark:
             row = imb.BENCHMARKS[benchmark]
-            words = program.read_bytes().lower() if os.access(program, os.R_OK) else b""
+            words = read_program(environment, "imb", program).lower()
             if b"mpi_init" in words and row.name.lower().encode() not in words:
                 return f"{program} is older than {row.since}"
-        if program.name != "IMB-MT" or environment is None:
+        if program.name != "IMB-MT" or not is_installed or image_of(environment, "imb"):
             return ""
         loaded = run(["ldd", str(program)], timeout=60, env=prepared(environment).variables)
         return ", ".join(re.findall(r"\S*omp\d*\.so\S* => not found", loaded.out))
@@ -171,6 +170,8 @@ class ImbMpi1(PlacedCheck):
         elif self.row.family == "halo":
             self.executable_opts.append(f"-topo {self.grid}")
         elif self.row.family == "io":
+            image = self.container_platform.image
+            self.skip_if(bool(image), f"the image {image} does not have the folder {self.folder}")
             # It writes where it runs; each job has a folder of its own.
             self.job.launcher.options += ["env", "-C", '"$files"']
             self.prerun_cmds += [
@@ -207,7 +208,8 @@ class ImbMpi1(PlacedCheck):
     def locate(self):
         """Find the program; a build may be of a version without this benchmark."""
         super().locate()
-        why = self.fault_of(Path(self.executable), None)
+        environment = environment_of(self.current_environ, self.current_partition)
+        why = self.fault_of(Path(self.executable), environment, is_installed=False)
         self.skip_if(bool(why), f"no {self.row.name}: {why}")
 
     def log2_sizes(self):

@@ -1,7 +1,6 @@
 """OSU Micro-Benchmarks: every message size of every program is a metric."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import reframe as rfm
@@ -162,7 +161,7 @@ class OsuBenchmark(PlacedCheck):
     @run_before("run")
     def set_options(self):
         """Ask for these message sizes and repetitions."""
-        self.version = osu.version_in(Path(self.executable))
+        self.version = osu.version_in(self.program_file())
         self.executable_opts = []
         if self.row.sized:
             sizes = self.message_sizes()
@@ -236,10 +235,8 @@ class OsuBenchmark(PlacedCheck):
         if self.row.reduction:
             # OMB's sums of bytes overflow; Open MPI saturates them then (its issue 8045).
             options.append("-T mpi_float")
-        options += self.places()
-        self.prerun_cmds += [
-            f"{self.launch_command()} {self.executable} {' '.join(options)} > {VALIDATION}"
-        ]
+        program = " ".join([self.executable, *options, *self.places()])
+        self.prerun_cmds += [f"{self.launch_command()} {self.contained(program)} > {VALIDATION}"]
         self.keep_files = [VALIDATION]
 
     def time_launch(self):

@@ -18,13 +18,13 @@ from acceptance.fabric import (
     plausibility,
     rails,
 )
-from acceptance.machine import WAITED, Layout, placement, process_counts
+from acceptance.machine import WAITED, Layout, image_of, placement, process_counts
 from acceptance.suites import duration
 from acceptance.suites.records import BUFFERS, SIZE_OF_FLOAT
 
 from . import simulated, whole_fabric
 from .base import JudgedCheck, library, stated
-from .extras import extras_of
+from .extras import environment_of, extras_of
 from .inside import LINKS, Inside
 from .no_case import lacking
 from .partitions import (
@@ -79,6 +79,8 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
     carrying = None
     #: Environment -> why it is without the program, of one that it may lack.
     lacking = {}
+    #: The program and its options, of what runs in an image; None: nothing does.
+    in_image = None
 
     @run_after("init")
     def fit(self):
@@ -186,6 +188,30 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         except FabricFault as err:
             raise SanityError(str(err)) from None
 
+    @run_after("setup")
+    def take_image(self):
+        """Have ReFrame run the program in the image that the environment has it in, if in one.
+
+        The folder of the job, and what says where ranks stand, are inside where they are outside.
+        """
+        environment = environment_of(self.current_environ, self.current_partition)
+        try:
+            image = image_of(environment, self.suite)
+        except FileNotFoundError as err:
+            raise SanityError(f"{self.benchmark_name}: {err}") from None
+        if image is None:
+            return
+        container, scripts = self.container_platform, (placement.SCRIPT, link_report.SCRIPT)
+        container.image = str(image.path)
+        container.workdir, container.mount_stagedir = self.stagedir, None
+        folders = dict.fromkeys(str(script.parent) for script in scripts)
+        container.mount_points = [
+            (self.stagedir, self.stagedir),
+            *((folder, f"{folder}:ro") for folder in folders),
+        ]
+        if self.gpu_buffers:
+            container.options = [{"cuda": "--nv", "rocm": "--rocm"}[self.fabric.gpu_kind]]
+
     def layout_on(self, part):
         """Return how the ranks stand on a partition."""
         where = "inter-node" if self.placement == PACKED else self.placement
@@ -250,7 +276,25 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         self.num_tasks_per_socket = self.layout.per_socket if self.family == "srun" else None
         self.exports = placement.exported(self.family, (), variables)
         self.place_options = [*options, *self.exports]
-        self.job.launcher.options = [*self.place_options, *self.reporter()]
+        self.job.launcher.options = [*self.place_options, *self.around()]
+
+    def around(self):
+        """Return what runs around the program: inside an image what runs there says it."""
+        return [] if self.container_platform.image else self.reporter()
+
+    @run_before("run", always_last=True)
+    def enter_image(self):
+        """Tell ReFrame what runs in the image, when all of it is known."""
+        if self.container_platform.image:
+            self.in_image = self.executable, self.executable_opts
+            words = [*self.reporter(), self.executable, *self.executable_opts]
+            self.container_platform.command = " ".join(words)
+
+    @run_after("run")
+    def leave_image(self):
+        """Take program and options again, where ReFrame has put the command of the image."""
+        if self.in_image:
+            self.executable, self.executable_opts = self.in_image
 
     def reporter(self):
         """Return what runs in place of the program to say where a rank stands.

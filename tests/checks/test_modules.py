@@ -29,7 +29,14 @@ MODULES = {
     "unloadable": ["impi/2021", "absent/3", "imb"],
     "without": ["impi/2021"],
     "other": ["mpich/4.0", "imb"],
+    "built": ["impi/2021", "IMB/2021.11"],
+    "older": ["impi/2021", "IMB/2021.11"],
+    "wrapped": ["impi/2021", "imb-wrapped"],
 }
+#: Environment -> the version of IMB that it states.
+VERSIONS = {"built": "2021", "older": "2021.7", "wrapped": "2019.6"}
+#: Those of which something is wrong.
+WRONG = ("unloadable", "without", "other")
 
 
 class SiteOfModules(OwnSite):
@@ -49,6 +56,17 @@ class SiteOfModules(OwnSite):
         self.module("impi/2021", f"prepend-path PATH {opt}/impi\n{wheels}")
         self.module("mpich/4.0", f"conflict impi\nprepend-path PATH {mpich}/bin\n")
         self.module("imb/2021.7", f"prepend-path PATH {opt}/imb\n")
+        # As EasyBuild writes it.
+        self.module("IMB/2021.11", (
+            f"set root {opt}/imb\nconflict IMB\nprepend-path\tPATH\t\t$root\n"
+            'setenv\tEBROOTIMB\t\t"$root"\nsetenv\tEBVERSIONIMB\t\t"2021.11"\n\n'
+            "# Built with EasyBuild version 5.4.1\n"
+        ))  # fmt: skip
+        # A program whose file tells no version.
+        (opt / "wrapped").mkdir()
+        (opt / "wrapped/IMB-MPI1").write_text(f'#!/bin/sh\nexec {opt}/imb/IMB-MPI1 "$@"\n')
+        (opt / "wrapped/IMB-MPI1").chmod(0o755)
+        self.module("imb-wrapped/1", f"prepend-path PATH {opt}/wrapped\n")
 
     def module(self, name, text):
         path = self.folder / "modulefiles" / name
@@ -60,7 +78,10 @@ class SiteOfModules(OwnSite):
         environments = [
             {
                 "name": name, "features": ["imb"], "modules": MODULES[name],
-                "extras": {"mpi": "intel-mpi"},
+                "extras": {
+                    "mpi": "intel-mpi",
+                    **({"versions": {"imb": VERSIONS[name]}} if name in VERSIONS else {}),
+                },
             }
             for name in names
         ]  # fmt: skip
@@ -107,7 +128,7 @@ def test_a_suite_of_modules_runs_and_its_provenance_has_them(modular):
 
 
 def test_what_is_wrong_with_modules_is_said_before_anything_runs(modular):
-    modular.use(modular.kind, *MODULES)
+    modular.use(modular.kind, *WRONG)
     done = modular.acceptance("doctor", "--format", "json")
     assert done.status == 1
     found = {
@@ -126,7 +147,7 @@ def test_what_is_wrong_with_modules_is_said_before_anything_runs(modular):
 def test_a_listing_has_the_same_lines_and_a_run_fails_with_them(modular):
     if modular.kind == "envmod":
         pytest.skip("the lines are those of Lmod")
-    modular.use("lmod", *MODULES)
+    modular.use("lmod", "good", *WRONG)
     options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:4")
     done = modular.reframe("-c", "checks/imb.py", "-r", *options)
     status, verdict = modular.gate()
@@ -140,6 +161,50 @@ def test_a_listing_has_the_same_lines_and_a_run_fails_with_them(modular):
         assert each["text"].count("\n") == 0
     lines = [line for line in (done.output + done.errors).splitlines() if "its cases fail" in line]
     assert len(lines) == 3
+
+
+def test_versions_count_before_a_run_where_something_tells_them_else_after_it(modular):
+    modular.use(modular.kind, *VERSIONS)
+    found = {
+        row["found"].split()[0]: (row["state"], row["found"])
+        for row in modular.acceptance("doctor", "--format", "json").data
+        if row["what"] == "Intel MPI Benchmarks"
+    }
+    assert {name: state for name, (state, _) in found.items()} == {
+        "built": "ok", "older": "BROKEN", "wrapped": "ok",
+    }  # fmt: skip
+    built, older, wrapped = (found[name][1] for name in VERSIONS)
+    assert "2021.11 by EasyBuild 5.4.1, intel-mpi@20" in built
+    assert built.endswith(", version 2021.11")
+    assert '{"imb": "2021.7"}, and ' in older
+    assert "opt/imb/IMB-MPI1 is of 2021.11: name that version, or another module" in older
+    assert wrapped.endswith(", version not told before it runs")
+    if modular.kind == "envmod":
+        return  # what runs is the same
+    options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:1", "-S", "ImbMpi1.repetitions=5")
+    modular.reframe("-c", "checks/imb.py", "-r", *options)
+    cases = {each.environment: each for each in database.session(modular.database).cases}
+    assert cases["built"].passed
+    assert cases["built"].provenance["easybuild"] == "2021.11 by EasyBuild 5.4.1"
+    (told,) = cases["wrapped"].findings
+    assert (told.kind, told.fails) == ("other-software", True)
+    assert 'states "versions": {"imb": "2019.6"}, and rfm_job.out is of 2021.11' in told.text
+
+
+def test_a_program_that_no_module_brings_is_refused(modular):
+    modular.use(modular.kind, "without")
+    opt = modular.folder / "opt"
+    path = f"{opt}/imb:{modular.environment['PATH']}"
+    (imb,) = [
+        row
+        for row in modular.acceptance("doctor", "--format", "json", PATH=path).data
+        if row["what"] == "Intel MPI Benchmarks"
+    ]
+    assert imb["state"] == "BROKEN"
+    assert (
+        f"{opt}/imb/IMB-MPI1 was on PATH before, and none of its modules brings it" in imb["found"]
+    )
+    assert f'"suites": {{"imb": "{opt}/imb"}}' in imb["found"]
 
 
 def test_modules_that_reframe_would_not_load_are_said(modular):

@@ -1,5 +1,7 @@
 """MPIs that are found; names and versions as they tell them, and lists of modules."""
 
+from pathlib import Path
+
 import pytest
 
 from acceptance.machine import externals, mpis, plugin
@@ -78,3 +80,51 @@ def test_modules_of_lmod_and_of_environment_modules(recorded):
 )
 def test_mpi_of_a_module(module, name):
     assert mpis.mpi_of(module) == name
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "brought"),
+    [
+        ("/usr/bin:/bin", "/opt/imb:/usr/bin:/bin", False),
+        ("/usr/bin:/bin", "/usr/bin:/bin:/opt/imb", False),
+        ("/usr/bin:/bin", "/usr/bin:/bin", False),
+        ("/bin:/usr/bin:/bin", "/opt/imb:/bin:/usr/bin", False),
+        ("/bin:/usr/bin", "/usr/bin:/bin", True),
+        ("/bin", "/usr/bin:/bin", True),
+    ],
+)
+def test_what_modules_bring_is_told_from_what_was_on_path(monkeypatch, before, after, brought):
+    monkeypatch.setenv("PATH", before)
+    monkeypatch.setenv("LOADEDMODULES", "gcc/12")
+    ready = mpis.Prepared({"PATH": after}, ("impi/2021",))
+    assert ready.brings(Path("/usr/bin/hpcc")) is brought
+    # What an earlier module has put there, and what it has not, look alike.
+    assert mpis.Prepared({"PATH": after}, ("gcc/12",)).brings(Path("/usr/bin/hpcc"))
+
+
+#: Ends of modules as EasyBuild 5.4.1 writes them, in both languages.
+ENDS = {
+    "lua": 'setenv("EBROOTIMB", root)\nsetenv("EBVERSIONIMB", "2021.7")\n\n'
+    "-- Built with EasyBuild version 5.4.1\n",
+    "tcl": 'setenv\tEBROOTIMB\t\t"$root"\nsetenv\tEBVERSIONIMB\t\t"2021.7"\n\n'
+    "# Built with EasyBuild version 5.4.1\n",
+    "other": "setenv EBROOTIMB $root\n",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_who_built_what_a_module_of_easybuild_brings(tmp_path, end):
+    other, module = tmp_path / "other.lua", tmp_path / "2021.7"
+    other.write_text('setenv("EBROOTGCC", root)\n-- Built with EasyBuild version 4.9.4\n')
+    module.write_text(ENDS[end])
+    variables = {
+        "EBROOT": "", "EBROOTGCC": "/apps/GCC", "EBROOTIMB": "/apps/IMB", "EBVERSIONIMB": "2021.7",
+        "_LMFILES_": f"{other}:{module}",
+    }  # fmt: skip
+    by = "EasyBuild" if end == "other" else "EasyBuild 5.4.1"
+    program = Path("/apps/IMB/bin/IMB-MPI1")
+    assert mpis.Prepared(variables).easybuild(program) == ("2021.7", by)
+    assert mpis.Prepared(variables).easybuild(Path("/apps/IMB-2/IMB-MPI1")) == ("", "")
+    of_eessi = {"EESSI_VERSION": "2023.06", "EESSI_SOFTWARE_SUBDIR": "x86_64/amd/zen3"}
+    told = mpis.Prepared({**variables, **of_eessi}).easybuild(program)
+    assert told == ("2021.7", f"{by}, EESSI 2023.06 x86_64/amd/zen3")

@@ -237,3 +237,18 @@ def test_a_grid_takes_as_many_processes_as_it_has_room_for(grid, processes, take
 def test_a_malformed_grid_is_refused(grid):
     with pytest.raises(ValueError, match=r"it must be whole numbers, for example 2\.2\.1"):
         imb.in_grid(grid, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        (
+            b"\0Intel(R) MPI Benchmarks 2021.11\0#    Intel(R) MPI Benchmarks %s, MPI-1 part",
+            "2021.11",
+        ),
+        (b"Intel (R) MPI Benchmarks 2019 Update 6\0", "2019 Update 6"),
+        (b"#    Intel(R) MPI Benchmarks %s, MPI-1 part", ""),
+    ],
+)
+def test_the_version_of_a_program_is_read_in_its_file(text, version):
+    assert imb.SUITE.version_in(text) == version

@@ -96,6 +96,7 @@ _Spack = Annotated[dict[Literal["mpi"], Text], Meta(min_length=1, description='{
 class _Environment(Struct, forbid_unknown_fields=True):
     mpi: str = ""
     spack: _Spack | None = None
+    images: dict[str, Text] = {}
     sources: dict[str, Text] = {}
     suites: dict[str, Text] = {}
     versions: dict[str, Text] = {}
@@ -110,7 +111,7 @@ def read_environment(
 ) -> None:
     """Check what an environment states; raises ExtrasFault for the first thing that is wrong.
 
-    Of `sources`, `suites` and `versions` the keys are known `suites`, or features of this
+    Of `images`, `sources`, `suites` and `versions` the keys are known `suites`, or features of this
     environment.
     """
     names = dict.fromkeys((*suites, *features))
@@ -118,7 +119,7 @@ def read_environment(
         stated = records.read(_Environment, extras, "the extras of an environment", own=OWN)
         if "mpi" in extras and stated.mpi not in mpis:
             raise ValueError(f"unknown mpi: {stated.mpi!r}; known: {', '.join(mpis)}")
-        for what in ("sources", "suites", "versions"):
+        for what in ("images", "sources", "suites", "versions"):
             for name in getattr(stated, what):
                 if name not in names:
                     raise ValueError(f"unknown key {name!r} in {what}; known: {', '.join(names)}")

@@ -23,6 +23,8 @@ SHARED = "shared-machine"
 #: The kind of what is not judged since another simulator, or suite, gave what was recorded.
 RECORDED_OTHERWISE = "recorded-otherwise"
 
+#: The kind of software that is not what an environment names.
+OTHER_SOFTWARE = "other-software"
 #: The kind of nodes that suffer more than others from the load of a network.
 SUFFERS = "suffers-load"
 

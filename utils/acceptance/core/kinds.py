@@ -68,6 +68,11 @@ OF_CASES = {
         "whether the clocks of the nodes are right (chronyc tracking), and the time zone of a "
         "container; of repetitions whether the first message of an MPI takes seconds",
     ),
+    "other-software": Kind(
+        CRITICAL,
+        "what an environment names is not what is there, as the text says: correct its modules, "
+        "images, suites or versions; acceptance doctor looks at the same before a run",
+    ),
     "no-bytes": Kind(
         CRITICAL,
         "the messages went over another network: name the device to the MPI (UCX_NET_DEVICES, "

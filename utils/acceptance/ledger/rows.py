@@ -39,6 +39,7 @@ NO_SERIES = 0
 #: What of a case's provenance says which software ran; the rest says how.
 SOFTWARE = (
     *("spec", "hash", "mpi", "compiler", "target", "suite", "mpi_standard", "modules"),
+    *("image", "easybuild"),
     SIMULATED,
 )
 _WAYS = {None: 0, "higher": 1, "lower": -1}

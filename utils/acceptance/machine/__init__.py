@@ -1,4 +1,4 @@
-"""The machine: where ranks stand, what Slurm says, and its MPIs, compilers, modules and Spack."""
+"""The machine: where ranks stand, what Slurm says; its MPIs, compilers, modules, images, Spack."""
 
 from acceptance.machine import externals, osnoise, placement, slurm
 from acceptance.machine.missing import (
@@ -10,14 +10,18 @@ from acceptance.machine.missing import (
     find_program,
     find_sources,
     folder_of,
+    image_named,
+    image_of,
     launch_fault,
     left_to_do,
     no_case,
     no_cases_line,
     not_provided,
     not_simulated,
+    other_version,
     program_of,
     provision,
+    read_program,
     release_of_npb,
     software_of,
     source_of,

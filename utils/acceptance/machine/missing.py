@@ -8,6 +8,7 @@ Environments are dictionaries as ReFrame's configuration has them: `name`, `feat
 import contextlib
 import functools
 import os
+import re
 import shutil
 import tarfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -19,7 +20,8 @@ from acceptance.core.groups import grouped
 from acceptance.core.paths import CONFIGURED, GET_SIMGRID, Workspace
 from acceptance.core.text import natural
 from acceptance.machine import externals, placement
-from acceptance.machine.mpis import loads_modules, prepared
+from acceptance.machine.images import Image
+from acceptance.machine.mpis import Prepared, loads_modules, prepared
 from acceptance.machine.partition_size import Size
 from acceptance.machine.placement import PlacementFault
 from acceptance.machine.spack import Spack
@@ -294,10 +296,13 @@ def folder_of(environment: Environment, suite: str) -> str:
 def program_of(environment: Environment, suite: str, *names: str) -> Path:
     """Return the first of these programs where an environment has a suite (its key).
 
-    That is below the folder that it states, else on the PATH that its modules and variables make.
-    Raises FileNotFoundError.
+    That is below the folder that it states, else on the PATH that its modules and variables make;
+    of either inside its image, if it has one. Raises FileNotFoundError.
     """
-    if folder := folder_of(environment, suite):
+    folder = folder_of(environment, suite)
+    if image := image_of(environment, suite):
+        return image.find(folder, *names)
+    if folder:
         return find_program(Path(folder), *names)
     if program := prepared(environment).program(*names):
         return program
@@ -306,21 +311,80 @@ def program_of(environment: Environment, suite: str, *names: str) -> Path:
     )
 
 
+def image_named(environment: Environment, suite: str) -> str:
+    """Return the image that an environment names for a suite; empty where it names none."""
+    return _stated(environment, "images", suite)
+
+
+def image_of(environment: Environment, suite: str) -> Image | None:
+    """Return the image in which an environment has a suite; None: in none.
+
+    Raises ImageFault, a FileNotFoundError, where nobody can run it.
+    """
+    if not (name := image_named(environment, suite)):
+        return None
+    platform = str(environment.get("container", {}).get("type", ""))
+    return Image.of(name, platform, _ready(environment, suite).variables)
+
+
+def _ready(environment: Environment, suite: str) -> Prepared:
+    """Return what a job that runs a suite has: of one in an image also what runs that."""
+    after = [environment.get("container", {})] if image_named(environment, suite) else []
+    return prepared({**environment, "after": after})
+
+
+def read_program(environment: Environment, suite: str, program: Path) -> bytes:
+    """Return the file of a program, as text inside an image; empty where it cannot be read.
+
+    Raises ImageFault.
+    """
+    if image := image_of(environment, suite):
+        return image.run("cat", str(program)).encode()
+    return program.read_bytes() if os.access(program, os.R_OK) else b""
+
+
+def other_version(environment: Environment, suite: str, told: str, place: object = "") -> str:
+    """Say that a suite tells another version than an environment states; empty: no other one.
+
+    Of two versions the numbers count that both have: a program of 3.4.1 tells 3.4, IMB 2019.6 tells
+    2019 Update 6.
+    """
+    stated = _stated(environment, "versions", suite)
+    numbers = (re.findall(r"\d+", version) for version in (stated, told))
+    if all(left == right for left, right in zip(*numbers, strict=False)):
+        return ""
+    return (
+        f'it states "versions": {{"{suite}": "{stated}"}}, and {place or suite} is of {told}: '
+        "name that version, or another module, folder or image"
+    )
+
+
+def _version(environment: Environment, suite: Suite, program: Path) -> str:
+    """Return the version that a program tells without being run, or EasyBuild's; empty: nobody."""
+    told = suite.version_in(read_program(environment, suite.key, program))
+    return told or prepared(environment).easybuild(program)[0]
+
+
 def software_of(environment: Environment, suite: str, program: Path) -> dict[str, str]:
     """Return what is known of a program before it runs: its place, its modules, the MPI on PATH.
 
-    Nothing of an environment whose PATH nobody looks at: it states the folder, and no modules.
+    Of an image its checksum, of EasyBuild's software who built it. Nothing of an environment whose
+    PATH nobody looks at: it states the folder, and no modules or image.
     """
-    if folder_of(environment, suite) and not loads_modules(environment):
+    image = image_of(environment, suite)
+    if folder_of(environment, suite) and not (loads_modules(environment) or image):
         return {}
-    ready, stated = prepared(environment), mpi_of(environment)
+    ready, stated = _ready(environment, suite), mpi_of(environment)
     if stated == "simgrid":
         return {"program": str(program)}  # no launcher on PATH is its MPI
     unknown = f"{stated}, as stated: no launcher on PATH tells" if stated else ""
+    version, builder = ("", "") if image else ready.easybuild(program)
     found = {
         "modules": " ".join(ready.modules),
-        "program": str(program),
+        "program": f"{program} in {image.path}" if image else str(program),
         "mpi": f"{ready.mpi.name}@{ready.mpi.version}" if ready.mpi else unknown,
+        "easybuild": f"{version} by {builder}" if builder else "",
+        **(image.told() if image else {}),
     }
     return {key: text for key, text in found.items() if text}
 
@@ -340,6 +404,39 @@ def _other_mpi(environment: Environment) -> str:
     return f'it states "mpi": "{stated}", and the MPI on its PATH is another, {mpi}'
 
 
+def _from_elsewhere(environment: Environment, suite: Suite, program: Path) -> str:
+    """Say that a program is on PATH, and none of the modules that are loaded brings it."""
+    is_named = image_named(environment, suite.key) or folder_of(environment, suite.key)
+    if is_named or not loads_modules(environment) or prepared(environment).brings(program):
+        return ""
+    return (
+        f"{program} was on PATH before, and none of its modules brings it: name the module of "
+        f'{suite.title}; or, if it is meant, "suites": {{"{suite.key}": "{program.parent}"}}'
+    )
+
+
+def _refused_image(environment: Environment, suite: Suite) -> str:
+    """Say why a suite cannot be run in an image at all, or not in this one; empty: it can."""
+    if not (name := image_named(environment, suite.key)):
+        return ""
+    if builds(environment):
+        return f"Spack builds it (the feature spack), and it has the image {name}: state one"
+    if suite.inputs or suite.source or not suite.of_mpi:
+        return f"{suite.title} is not run in an image: leave {name} out, and name its folder"
+    if suite.compiler and not folder_of(environment, suite.key):
+        return (
+            f"nothing is compiled in the image {name}: name the folder inside that has "
+            f'{suite.programs[0]}: "suites": {{"{suite.key}": "<folder>"}}'
+        )
+    try:
+        image = image_of(environment, suite.key)
+        if image and not suite.programs:
+            image.find(folder_of(environment, suite.key))
+    except FileNotFoundError as err:
+        return str(err)
+    return ""
+
+
 def broken_promise(environment: Environment, suite: Suite, *, every: bool = False) -> str:
     """Say why a suite cannot be run, though an environment names it in its features; else empty.
 
@@ -354,13 +451,16 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
     """Return what provides a suite to an environment that names it, and why it cannot be run.
 
     The first counts where the second is empty. One program is enough, unless `every` one is to be
-    there. Its modules do not load, nothing of the suite is there, or its MPI is
-    another than is stated; Spack builds it when it is needed.
+    there. Its modules do not load, nothing of the suite is there, or on PATH by no module; its
+    version or its MPI is another than is stated. Spack builds it when it is needed.
     """
     folder, source = folder_of(environment, suite.key), source_of(environment, suite.key)
     ours, by_spack = compiles(environment, suite), builds(environment)
-    looked_at = loads_modules(environment) or not (by_spack or folder)
-    if looked_at and (fault := prepared(environment).fault):
+    image = image_named(environment, suite.key)
+    looked_at = loads_modules(environment) or bool(image) or not (by_spack or folder)
+    if looked_at and (fault := _ready(environment, suite.key).fault):
+        return "", fault
+    if fault := _refused_image(environment, suite):
         return "", fault
     if by_spack:
         return "built by Spack when it is needed", ""
@@ -376,7 +476,7 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
         if programs and not every:
             break
     lacking = faults[0] if faults and (every or not programs) else ""
-    if not (folder or ours or programs):
+    if not (folder or ours or programs or image):
         example = f'"suites": {{"{suite.key}": "<folder>"}}'
         fault = f"not in its `extras` where {suite.title} is: {example}"
         return "", "; ".join(filter(None, (fault, lacking)))
@@ -384,6 +484,11 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
         return "", lacking
     if looked_at and programs and (other := _other_mpi(environment)):
         return "", other
+    if programs and (fault := _from_elsewhere(environment, suite, programs[0])):
+        return "", fault
+    version = _version(environment, suite, programs[0]) if programs and not ours else ""
+    if fault := other_version(environment, suite.key, version, programs and programs[0]):
+        return "", fault
     if ours and suite.source and not os.path.isdir(os.environ.get(suite.source, "")):
         return "", f"{suite.source} is not the folder of its source"
     beside = (Path(folder, name) for name in suite.inputs)
@@ -391,12 +496,15 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
         return "", f"{suite.title} is there, but not {without}, which it requires"
     if ours:
         return f"compiled by {programs[0]} when it is needed", ""
-    if not (programs or os.path.isdir(folder)):
+    if not (programs or image or os.path.isdir(folder)):
         return "", f"there is no folder {folder}"
     place = programs[0] if programs else Path(folder)
     software = software_of(environment, suite.key, place)
-    told = [software[key] for key in ("modules", "mpi") if key in software]
-    return ", ".join([str(place), *told]), ""
+    keys = ("image", "container", "modules", "easybuild", "mpi")
+    told = [software[key] for key in keys if key in software]
+    if version or _stated(environment, "versions", suite.key):
+        told.append(f"version {version or 'not told before it runs'}")
+    return ", ".join([software.get("program", str(place)), *told]), ""
 
 
 def launch_fault(environment: Environment, launcher: str, verified: bool) -> str:

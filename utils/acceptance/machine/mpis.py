@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,8 @@ _SAID = 300
 _MARK = "== module "
 #: What decides, of the variables around, how modules are loaded: what is cached is so for these.
 _AROUND = ("PATH", "MODULEPATH", "LOADEDMODULES", "LMOD_CMD", "MODULESHOME")
+#: How EasyBuild ends a module, of Lua or Tcl.
+_BUILT = re.compile(r"^(?:--|#) Built with EasyBuild version (\S+)$", re.MULTILINE)
 #: Takes the steps of a job.
 _PREPARE = Path(__file__).with_name("prepare.sh")
 
@@ -273,14 +276,51 @@ class Prepared:
         paths = (shutil.which(name, path=path) for name in names)
         return next((Path(path).absolute() for path in paths if path), None)
 
+    def brings(self, program: Path) -> bool:
+        """Tell whether a program's folder is on PATH by the modules and variables, or may be.
+
+        It is not where it stands there as it did before, unless one of the modules was loaded then.
+        """
+        before, after = (
+            [*dict.fromkeys(each.get("PATH", "").split(":"))]
+            for each in (os.environ, self.variables)
+        )
+        if {*self.modules} & {*os.environ.get("LOADEDMODULES", "").split(":")}:
+            return True
+        same = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+        kept = {folder for block in same for folder in after[block.b : block.b + block.size]}
+        return str(program.parent) not in kept
+
+    def easybuild(self, program: Path) -> tuple[str, str]:
+        """Return the version of the software of EasyBuild that has a program, and what built it.
+
+        Empty where no loaded module of EasyBuild's says so: it sets EBROOT and EBVERSION, and ends
+        with a comment (`make_module_footer`). Where EESSI has it, that says for which processors.
+        """
+        files = map(Path, filter(None, self.variables.get("_LMFILES_", "").split(":")))
+        texts = [machine.read_text(path) for path in files]
+        for name, root in self.variables.items():
+            software = name.removeprefix("EBROOT")
+            if software in ("", name) or not program.is_relative_to(root or "/-"):
+                continue
+            made = (_BUILT.search(text) for text in texts if re.search(rf"\b{name}\b", text))
+            by = next((f"EasyBuild {found[1]}" for found in made if found), "EasyBuild")
+            if version := self.variables.get("EESSI_VERSION"):
+                by += (
+                    f", EESSI {version} {self.variables.get('EESSI_SOFTWARE_SUBDIR', '')}".rstrip()
+                )
+            return self.variables.get(f"EBVERSION{software}", ""), by
+        return "", ""
+
 
 def prepared(environment: Mapping[str, Any]) -> Prepared:
     """Load the modules of an environment and set its variables, after those of its partition.
 
     An environment is as ReFrame's configuration has it, with `modules_system` and, in `before`,
-    those of its system and partition, which have modules and variables too.
+    those of its system and partition, which have modules and variables too; in `after`, that of
+    what runs its container.
     """
-    layers = [*environment.get("before", ()), environment]
+    layers = [*environment.get("before", ()), environment, *environment.get("after", ())]
     steps = tuple(step for layer in layers for step in _steps(layer))
     around = tuple(os.environ.get(name, "") for name in _AROUND)
     return _prepared(str(environment.get("modules_system") or "nomod"), steps, around)

@@ -147,7 +147,10 @@ def bounds(metric: Metric) -> tuple[float | None, float | None]:
 
 
 #: What of a provenance names software, in this order.
-SOFTWARE = ("suite", "spec", "hash", "mpi", "mpi_standard", "compiler", "target", "modules")
+SOFTWARE = (
+    *("suite", "spec", "hash", "mpi", "mpi_standard", "compiler", "target", "modules"),
+    *("image", "easybuild"),
+)
 
 
 def provenance(case: Case) -> dict[str, str]:

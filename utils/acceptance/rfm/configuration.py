@@ -81,9 +81,13 @@ class Site:
         self, partition: dict[str, Any], system: dict[str, Any]
     ) -> list[dict[str, Any]]:
         """Return the environments of a partition, with what system and partition load before."""
+        platforms = partition.get("container_platforms", [])
+        # As ReFrame takes them: the last that is the default, else the first.
+        defaults = [each for each in platforms if each.get("default")]
         around = {
             "modules_system": system.get("modules_system", "nomod"),
             "before": [system, partition],
+            "container": next(iter([*reversed(defaults), *platforms]), {}),
         }
         return [
             {**each, **around}

@@ -34,6 +34,7 @@ from acceptance.machine import (
     configured_size,
     externals,
     folder_of,
+    image_named,
     launch_fault,
     left_to_do,
     not_provided,
@@ -518,7 +519,8 @@ def _of_environment(environment: dict[str, Any], named: Collection[str]) -> _Dra
     for suite in SUITES.values():
         program, key = ready.program(*suite.programs), suite.key
         if key in features:
-            got = program or folder_of(environment, key) or source_of(environment, key)
+            places = (folder_of, source_of, image_named)
+            got = program or any(place(environment, key) for place in places)
             if not (got or compiles(environment, suite)):
                 text = f"the folder of {suite.title}"
                 draft.add(key, _UNKNOWN, text, place="suites", lacks=text)

@@ -252,6 +252,7 @@ SUITE = Suite(
     ("IMB-MPI1",),
     WHEELS,
     {f"imb.{key}": row for key, row in BENCHMARKS.items()},
+    version=rb"Intel ?\(R\) MPI Benchmarks (?:Suite V)?(\d(?:[.\d]| Update )*)",
 )
 
 

@@ -24,11 +24,9 @@ is 20 up to 7.2, then 18). Sources: `-h` and the sources of the programs, output
 5.3.2 to 7.5.2, and print_only_header and print_stats in c/util/osu_util_mpi.c.
 """
 
-import os
 import re
 from dataclasses import dataclass, field
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from acceptance.suites.output import HALF, SLACK, Table, Tables
@@ -285,6 +283,7 @@ SUITE = Suite(
     {"balance": BALANCE},
     averages=True,
     built_with=("mpi",),
+    version=rb"# OSU [^\0\n]+ v(\d+(?:\.\d+)*)",
 )
 
 
@@ -376,12 +375,10 @@ _HELLO = re.compile(r"This is a test with (?P<n>\d+) processes\Z")
 _LAUNCH = re.compile(r"launched in (?P<us>\d+) us\Z")
 
 
-@cache
-def version_in(program: Path) -> tuple[int, ...]:
+def version_in(program: bytes) -> tuple[int, ...]:
     """Return the version that a program prints, as its file has it; empty: it has none."""
-    text = program.read_bytes() if os.access(program, os.R_OK) else b""
-    found = re.search(rb"# OSU [^\0\n]+ v(\d+(?:\.\d+)*)", text)
-    return tuple(map(int, found[1].split(b"."))) if found else ()
+    found = SUITE.version_in(program)
+    return tuple(map(int, found.split("."))) if found else ()
 
 
 def parse(

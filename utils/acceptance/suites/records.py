@@ -227,6 +227,8 @@ class Suite:
     inputs: tuple[str, ...] = ()
     #: What Spack builds it with, of `_NEEDS`; empty: it does not.
     built_with: tuple[str, ...] = ()
+    #: What says in the file of a program which version it is; empty: nothing does.
+    version: bytes = b""
 
     def how_to_get(self, there: Collection[str] = ()) -> str:
         """Return how an environment gets it, without what is `there`: of `built_with`, or spack."""
@@ -247,6 +249,11 @@ class Suite:
                 f"{CONFIGURED}"
             )
         return "; or ".join(ways)
+
+    def version_in(self, program: bytes) -> str:
+        """Return the version that a program prints, as its file has it; empty: it has none."""
+        found = re.search(self.version, program) if self.version else None
+        return found[1].decode() if found else ""
 
     @property
     def checks(self) -> dict[str, Mapping[str, Benchmark]]:

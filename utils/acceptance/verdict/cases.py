@@ -258,7 +258,7 @@ def of_case(case: Case) -> tuple[Finding, ...]:
         )
     elif case.result != "fail":
         found.append(_failed(case, "not-measured", case.result, "a measurement"))
-    elif case.fixture:
+    elif case.fixture and not any(each.fails for each in found):
         found.append(Finding(
             "build-failed", reason, fails=True, what=f"build {source}", expected="a build",
             place=(case.where, case.name), source=source,
