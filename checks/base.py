@@ -26,6 +26,7 @@ from . import progress, reframe_patches, shared_machine, simulated
 from .extras import environment_of, refuse_wrong, simulator_of
 from .no_case import tell
 from .outputs import Outputs
+from .partitions import access_of
 
 reframe_patches.apply()
 
@@ -214,7 +215,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         """Ask Slurm about the job where ReFrame takes one that it does not see for completed."""
         if self.current_partition.scheduler.registered_name != "squeue":
             return []
-        answer = slurm.ask(self.job.jobid)
+        answer = slurm.ask(self.job.jobid, access_of(self.current_partition))
         self.fail([answer] if answer.kind else [])
         return [answer.text, f"its last words: {self.last_words()}"]
 

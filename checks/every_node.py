@@ -10,12 +10,12 @@ from acceptance.suites import patterns
 from .build import PatternsBuild
 from .extras import extras_of
 from .no_case import needs_build
-from .partitions import cores_of, nodes_of, nodes_up, uses_slurm
+from .partitions import cores_of, has_nodes, nodes_of, nodes_up
 from .placed import PlacedCheck
 
 
 class EveryNode(PlacedCheck):
-    """Runs on the nodes that a case is pinned to, else on all that Slurm has up, else as stated.
+    """Runs on the nodes that a case is pinned to, else on all that are up, else as stated.
 
     What runs is a pattern of our own program.
     """
@@ -39,8 +39,8 @@ class EveryNode(PlacedCheck):
         """Count the nodes of a partition that take part; raises Fault."""
         if pinned := self.pinned_nodes(part):
             return len(pinned)
-        asks = self.asks_scheduler and uses_slurm(part)
-        return nodes_up(tuple(part.access)) if asks else nodes_of(part)
+        asks = self.asks_scheduler and has_nodes(part)
+        return len(nodes_up(part)) if asks else nodes_of(part)
 
     def fits(self, part):
         """Take each partition of enough nodes of which ranks say where they stand."""

@@ -23,7 +23,8 @@ def read(partition, where="") -> PartitionExtras:
     """Read what a partition states of itself; raises ExtrasFault."""
     stated = {key: value for key, value in partition.extras.items() if key not in _OF_REFRAME}
     system = partition.fullname.partition(":")[0]
-    return stated_of(stated, partition.scheduler.registered_name, where, system)
+    of_reframe = partition.scheduler.registered_name, where, system
+    return stated_of(stated, *of_reframe, partition.launcher_type.registered_name)
 
 
 @functools.cache

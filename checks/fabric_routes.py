@@ -7,11 +7,11 @@ from pathlib import Path
 from acceptance.core.errors import Fault
 from acceptance.fabric import outputs, stored
 from acceptance.fabric.routes import Routes, choose
-from acceptance.machine import SlurmFault, partition_nodes
+from acceptance.machine import SchedulerFault
 from acceptance.nodes import cables
 
 from . import simulated, whole_fabric
-from .partitions import uses_slurm
+from .partitions import has_nodes, nodes_up
 
 #: The folders of the readings, and the file of chosen pairs.
 BEFORE, AFTER, ROUNDS = "routes-before", "routes-after", "rounds.txt"
@@ -85,11 +85,11 @@ class FabricRoutes:
         part = self.case.current_partition
         if pinned := self.case.pinned_nodes(part):
             return [*pinned]
-        if not uses_slurm(part):
+        if not has_nodes(part):
             return []
         try:
-            return [node.name for node in partition_nodes(tuple(part.access)) if node.up]
-        except SlurmFault:
+            return [node.name for node in nodes_up(part)]
+        except SchedulerFault:
             return []
 
     def choose(self):

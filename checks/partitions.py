@@ -8,7 +8,7 @@ from acceptance import machine
 from acceptance.core.extras import MODES
 from acceptance.core.paths import Workspace
 from acceptance.fabric import Facts, facts_of, takes_gpus
-from acceptance.machine import SLURM, Size, partition_nodes
+from acceptance.machine import ASKED, Size, SlurmNode
 
 from .extras import extras_of
 
@@ -18,7 +18,7 @@ def size_of(partition) -> Size:
     """Return how many nodes, cores and how much memory of a partition jobs take."""
     scheduler = partition.scheduler.registered_name
     return machine.size_of(
-        extras_of(partition), scheduler, partition.access, partition.processor.info
+        extras_of(partition), scheduler, access_of(partition), partition.processor.info
     )
 
 
@@ -45,15 +45,22 @@ def nodes_of(partition) -> int:
     return size_of(partition).nodes
 
 
+def access_of(partition) -> list[str]:
+    """Return the `access` options of a partition, and the clusters that ReFrame adds to these."""
+    clusters = {"slurm_multi_cluster_mode": getattr(partition.scheduler, "_multi_clusters", ())}
+    return machine.access_of({"access": partition.access, "sched_options": clusters})
+
+
 @functools.cache
-def nodes_up(access: tuple[str, ...]) -> int:
-    """Count the nodes of a partition of Slurm that are up, asked once; raises SlurmFault."""
-    return sum(node.up for node in partition_nodes(access))
+def nodes_up(partition) -> list[SlurmNode]:
+    """Return the nodes of a partition that are up, asked once; raises SchedulerFault."""
+    known = machine.nodes_of(partition.scheduler.registered_name, access_of(partition))
+    return [node for node in known if node.up]
 
 
-def uses_slurm(partition) -> bool:
-    """Tell whether ReFrame submits the jobs of a partition to Slurm."""
-    return partition.scheduler.registered_name in SLURM
+def has_nodes(partition) -> bool:
+    """Tell whether the scheduler of a partition can be asked for its nodes, and jobs name some."""
+    return partition.scheduler.registered_name in ASKED
 
 
 def largest_job() -> int:

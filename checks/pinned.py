@@ -1,12 +1,12 @@
-"""Cases that are pinned to nodes of Slurm: `reframe -S pinned='partition=node1,node2'`."""
+"""Cases that are pinned to nodes of a scheduler: `reframe -S pinned='partition=node1,node2'`."""
 
 import reframe as rfm
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
 
-from acceptance.machine import PlacementFault, slurm
+from acceptance.machine import PlacementFault, placement
 
-from .partitions import uses_slurm
+from .partitions import has_nodes
 
 
 class Pinned(rfm.RegressionTestPlugin):
@@ -22,27 +22,29 @@ class Pinned(rfm.RegressionTestPlugin):
     def pinned_nodes(self, part):
         """Return the nodes that a partition is pinned to, none for any; raises PlacementFault."""
         partitions = [each.name for each in runtime.runtime().system.partitions]
-        return slurm.read_pins(self.pinned, partitions).get(part.name, ())
+        return placement.read_pins(self.pinned, partitions).get(part.name, ())
 
     @run_before("run")
     def pin(self):
-        """Ask Slurm for these nodes, unless ReFrame distributes the test over all.
+        """Ask the scheduler for these nodes, unless ReFrame distributes the test over all.
 
         A case that takes more nodes than these is left out.
         """
         part = self.current_partition
+        # What PBS and Flux are asked for (`reframe_schedulers.py`).
+        self.job.layout = self.layout
         try:
             nodes = self.pinned_nodes(part)
             if not nodes or hasattr(self, ".nid"):
                 return
-            if not uses_slurm(part):
-                raise PlacementFault(f"pinned={self.pinned}: {part.name} is no partition of Slurm")
+            if not has_nodes(part):
+                raise PlacementFault(f"pinned={self.pinned}: of {part.name} no node can be named")
             if self.layout.nodes > len(nodes):
                 self.skip(
                     f"it takes {self.layout.nodes} nodes, and is pinned to {len(nodes)}: "
                     f"{', '.join(nodes)}"
                 )
-            chosen = slurm.nodes_of_case(nodes, self.layout.nodes, self.display_name)
+            chosen = placement.nodes_of_case(nodes, self.layout.nodes, self.display_name)
         except PlacementFault as err:
             raise SanityError(str(err)) from None
         self.job.pin_nodes = chosen

@@ -311,7 +311,7 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
 
     @run_before("sanity")
     def tell_nodes(self):
-        """Tell ReFrame the nodes of a Slurm job, and those of a simulation.
+        """Tell ReFrame the nodes of a job, and those of a simulation.
 
         Of a short one `squeue` shows none, so that it would store a node called None, and `sacct`
         names the first one only for a second after its end.
@@ -319,7 +319,7 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         if hasattr(self.job, "_nodespec"):
             nodes = ",".join(sorted(self.nodes_seen()))
             self.job._nodespec = nodes or self.job._nodespec or ""
-        if self.simulated:
+        elif self.simulated or not self.job.nodelist:
             self.job._nodelist = sorted(self.nodes_seen()) or self.job._nodelist
 
     def nodes_seen(self):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import reframe
-from reframe.core.exceptions import ForceExitError, LoggingError
+from reframe.core.exceptions import ForceExitError, JobSchedulerError, LoggingError
 from reframe.core.logging import MultiFileHandler, getlogger
 
 from acceptance.core import machine
@@ -28,6 +28,13 @@ from acceptance.rfm import half_made, marks
 
 from . import no_case, progress, shared_machine
 from .outputs import bound_message, bound_tail
+from .reframe_schedulers import (
+    choose_nodes,
+    list_nodes,
+    select_nodes,
+    submit_batch,
+    tell_end,
+)
 from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted, keep_whole
 
 
@@ -278,6 +285,10 @@ _KEPT = (
 )
 _KEPT_UNTIL = "ReFrame remembers that it was told to stop, and asks for it between cases"
 
+_NO_LIST = "cannot list the nodes of PBS and Flux, so that it distributes nothing over them"
+_PBS = "reframe.core.schedulers.pbs:PbsJobScheduler"
+_FLUX = "reframe.core.schedulers.flux:FluxJobScheduler"
+
 PATCHES = (
     Patch(
         "reframe.core.variables:VarSpace.inject",
@@ -307,6 +318,47 @@ PATCHES = (
         "leaves out those of which a part is busy",
         "a state of ReFrame takes just the nodes that take jobs",
         before="reframe.frontend.testgenerators:filter_nodes_by_state",
+    ),
+    *(
+        Patch(f"{scheduler}.allnodes", list_nodes, _NO_LIST, "it lists them, with their states")
+        for scheduler in (_PBS, _FLUX)
+    ),
+    *(
+        Patch(
+            f"{scheduler}.filternodes",
+            choose_nodes,
+            what,
+            "it lists them, with their states",
+            raises=(JobSchedulerError,),
+        )
+        for scheduler, what in (
+            (_PBS, _NO_LIST),
+            (_FLUX, _NO_LIST),
+            (
+                "reframe.core.schedulers.slurm:SlurmJobScheduler",
+                "lists the nodes of its own cluster for jobs of another one (`-M`)",
+            ),
+        )
+    ),
+    Patch(
+        f"{_PBS}._emit_lselect_option",
+        select_nodes,
+        "lets PBS pack several nodes of a job onto one, asks for too few where ranks cannot be "
+        "spread evenly, and for none by name",
+        "it scatters the chunks, and knows pinned nodes of PBS",
+    ),
+    Patch(
+        f"{_FLUX}.submit",
+        submit_batch,
+        "asks Flux for a core, whatever a job takes, and leaves out its access options and limit",
+        "it submits an instance of Flux with the nodes of the job",
+        raises=(JobSchedulerError,),
+    ),
+    Patch(
+        f"{_FLUX}.poll",
+        tell_end,
+        "keeps no exit status of a job of Flux",
+        "it does so",
     ),
     Patch(
         "reframe.frontend.cli:distribute_tests",

@@ -65,21 +65,26 @@ def distribute_over_up(filtered):
     """
 
     def nodes_in_state(*scheduler_nodes_state):
-        *_, nodes, state = scheduler_nodes_state
+        *scheduler, nodes, state = scheduler_nodes_state
         if state != "up":
             return filtered(*scheduler_nodes_state)
-        return {node for node in nodes if is_up(node)}
+        # ReFrame 4.10 adds it where the reservation of a partition has the flag MAINT.
+        known = getattr(next(iter(scheduler), None), "_available_states", ())
+        return {node for node in nodes if is_up(node, maintained="MAINTENANCE" in known)}
 
     return nodes_in_state
 
 
-def is_up(node):
+def is_up(node, maintained=False):
     """Tell whether a node takes jobs; those that ReFrame knows no states of do.
 
-    ReFrame has left out what is reserved, unless the partition names the reservation.
+    ReFrame has left out what is reserved, unless the partition names the reservation. One with the
+    flag MAINT is `maintained`.
     """
+    if hasattr(node, "up"):  # our own reading
+        return node.up
     states = read_states("+".join(getattr(node, "states", ["IDLE"])))
-    return takes_jobs(states, reserved="RESERVED" in states)
+    return takes_jobs(states, reserved="RESERVED" in states, maintained=maintained)
 
 
 def end_preempted(completed):

@@ -15,7 +15,7 @@ from acceptance.core.state_files import StoredFault
 from acceptance.core.words import is_simulated
 from acceptance.fabric import FabricFault, kinds, outputs, seen, stored, view
 
-from .partitions import fabric_facts, partitions, uses_slurm
+from .partitions import access_of, fabric_facts, partitions
 
 
 def facts_or_none(part):
@@ -48,10 +48,10 @@ def adapters(facts):
 
 
 def hosts():
-    """Return which facts judge which host, and which nodes are away, as Slurm knows them."""
+    """Return which facts judge which host, and which nodes are away by the scheduler."""
     stated = ((part, facts_or_none(part)) for part in partitions())
     return seen.hosts_of(
-        (facts, uses_slurm(part), part.access)
+        (facts, part.scheduler.registered_name, access_of(part))
         for part, facts in stated
         if facts is not None and facts.technology == "infiniband"
     )

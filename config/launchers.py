@@ -21,6 +21,18 @@ class SmpirunLauncher(JobLauncher):
         return launch_command(job.num_tasks)
 
 
+class FluxLauncher(JobLauncher):
+    """`flux run`, in an instance of Flux that has the nodes of the job.
+
+    A check adds how the ranks stand on them.
+    """
+
+    def command(self, job):
+        """Return the command for all ranks."""
+        return ["flux", "run", f"--ntasks={job.num_tasks}"]
+
+
 # The configuration may be loaded for a second time.
-with contextlib.suppress(ConfigError):
-    register_launcher("smpirun")(SmpirunLauncher)
+for name, launcher in (("smpirun", SmpirunLauncher), ("flux", FluxLauncher)):
+    with contextlib.suppress(ConfigError):
+        register_launcher(name)(launcher)

@@ -34,6 +34,8 @@ PACKAGES = {
     # A Slurm with accounting, whose daemons the tests start themselves.
     **dict.fromkeys(("slurmctld", "slurmd", "sbatch", "srun", "squeue", "sinfo"), "slurm-wlm"),
     **dict.fromkeys(("scontrol", "scancel", "sacct"), "slurm-wlm"),
+    # Its commands of PBS.
+    **dict.fromkeys(("qsub", "qstat", "pbsnodes"), "slurm-wlm-torque"),
     **dict.fromkeys(("munged", "mungekey"), "munge"),
     "slurmdbd": "slurmdbd",
     **dict.fromkeys(("mariadbd", "mariadb-install-db"), "mariadb-server"),

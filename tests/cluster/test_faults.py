@@ -142,12 +142,12 @@ def away(at, one_host, prints):
     for name in one_host.names:
         one_host.drain(name)
     # Processes of their own ask Slurm anew; here, the gate would remember what it said.
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
     yield measured
     for name, state in one_host.states().items():
         if state != "idle":
             one_host.resume(name)
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
 
 
 def test_where_all_nodes_are_down_no_job_is_submitted_and_the_gate_says_so(away, request):
@@ -170,7 +170,7 @@ def test_nodes_that_are_back_by_then_were_down_when_nothing_ran(away):
     away.site.reframe("-c", "checks/imb.py", "-c", "checks/fabric.py", "-r")
     for name in away.cluster.names:
         away.cluster.resume(name)
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
     status, verdict = away.site.gate()
     assert status == 1
     problems = {problem["kind"]: problem["text"] for problem in verdict["problems"]}

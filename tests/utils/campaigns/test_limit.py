@@ -42,7 +42,7 @@ def test_a_list_of_slurm_is_that_of_each_partition():
         ("nod1", KNOWN, "no node nod1 in fat, thin"),
         ("node1", KNOWN, "names no node of thin, whose cases would take any"),
         ("", KNOWN, "names no node"),
-        ("node1", {}, "no partition of this system is one of Slurm"),
+        ("node1", {}, "no partition of this system has a scheduler to ask"),
     ],
 )
 def test_a_list_that_is_not_of_this_system_is_refused(listed, known, words):

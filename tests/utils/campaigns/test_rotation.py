@@ -6,7 +6,7 @@ import pytest
 
 from acceptance.campaigns import nodes as campaign_nodes
 from acceptance.campaigns import state as campaign
-from acceptance.machine import SlurmNode, slurm
+from acceptance.machine import SlurmNode, placement
 
 START = datetime(2026, 11, 1, 22, 0, tzinfo=timezone.utc)
 SYSTEM = {"name": "made", "partitions": [{"name": "ten", "extras": {"nodes": 4}}]}
@@ -33,7 +33,7 @@ class Nights:
         names = self.turn(*down)[0]
         plan = [
             campaign.Step("links", (), ("-r",)),
-            campaign.Step("imb", (), (), pinned=slurm.write_pins({"ten": names})),
+            campaign.Step("imb", (), (), pinned=placement.write_pins({"ten": names})),
         ]
         now = START + timedelta(days=self.night)
         self.night += 1

@@ -20,7 +20,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
 from acceptance.ledger import Session
-from acceptance.machine import SlurmFault, SlurmNode
+from acceptance.machine import SchedulerFault, SlurmFault, SlurmNode
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment
@@ -187,10 +187,12 @@ def test_the_nodes_are_measured_whatever_is_chosen_and_as_their_own_variables_sa
 
 @pytest.mark.parametrize(
     ("schedulers", "distributed"),
-    [(["slurm"], True), (["local", "squeue"], True), (["local"], False), (["pbs"], False),
-     (["slurm", "pbs"], False)],
+    [(["slurm"], True), (["local", "squeue"], True), (["local"], False), (["mine"], False),
+     (["slurm", "mine"], False), (["slurm", "pbs", "torque", "flux"], True)],
 )  # fmt: skip
-def test_the_link_check_has_a_case_for_each_node_where_slurm_tells_them(schedulers, distributed):
+def test_the_link_check_has_a_case_for_each_node_where_schedulers_tell_them(
+    schedulers, distributed
+):
     site = configuration("imb")
     site.systems[0]["partitions"] = [
         {"name": name, "environs": ["e"], "scheduler": name} for name in schedulers
@@ -243,18 +245,18 @@ def test_templates_of_clusters_have_their_nodes_alone(monkeypatch, tmp_path):
 # The nodes
 
 
-def test_the_nodes_of_each_partition_that_has_slurm_are_asked_for(monkeypatch):
+def test_the_nodes_of_each_partition_whose_scheduler_tells_them_are_asked_for(monkeypatch):
     asked = {
         ("-p", "main"): [
             SlurmNode("node1", "idle", "", True),
             SlurmNode("node2", "drained", "bad cable", False),
         ]
     }
-    monkeypatch.setattr(nodes, "partition_nodes", lambda access: asked[tuple(access)])
+    monkeypatch.setattr(nodes, "nodes_of", lambda _, access: asked[tuple(access)])
     partitions = [
         {"name": "ten", "scheduler": "squeue", "access": ["-p", "main"]},
         {"name": "here", "scheduler": "local"},
-        {"name": "other", "scheduler": "torque", "access": ["-q", "main"]},
+        {"name": "other", "scheduler": "mine", "access": ["-q", "main"]},
     ]
     known = nodes.ask({"name": "made", "partitions": partitions})
     assert list(known) == ["ten"]
@@ -262,11 +264,11 @@ def test_the_nodes_of_each_partition_that_has_slurm_are_asked_for(monkeypatch):
 
 
 def test_a_partition_whose_nodes_slurm_does_not_tell_is_named(monkeypatch):
-    def refuse(access):
+    def refuse(scheduler, access):
         raise SlurmFault("Slurm has no node mars")
 
-    monkeypatch.setattr(nodes, "partition_nodes", refuse)
-    with pytest.raises(SlurmFault, match="made:ten: Slurm has no node mars"):
+    monkeypatch.setattr(nodes, "nodes_of", refuse)
+    with pytest.raises(SchedulerFault, match="made:ten: Slurm has no node mars"):
         nodes.ask({"name": "made", "partitions": [{"name": "ten", "scheduler": "slurm"}]})
 
 

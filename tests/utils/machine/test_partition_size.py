@@ -36,10 +36,10 @@ def scontrol(monkeypatch):
         )
 
     most = ["UNLIMITED"]
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
     monkeypatch.setattr(slurm, "show", show)
     yield asked, most, states
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
 
 
 def test_slurm_is_asked_once_for_what_nobody_states(scontrol):
@@ -57,7 +57,7 @@ def test_no_job_is_larger_than_a_partition_of_slurm_allows(scontrol):
 def test_all_nodes_are_those_that_are_up_and_the_others_are_told(scontrol):
     memory = 900 * 2**20
     assert size_of(EVERY, "squeue") == Size(6, 2, memory, there=6)
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
     scontrol[2].update({5: "IDLE+DRAIN", 1: "ALLOCATED"})
     told = "5 of 6 nodes are up; not: node5 is drained"
     assert size_of(EVERY, "slurm", [], PROCESSOR) == Size(5, 8, 1000 * 2**20, there=6, told=told)
@@ -110,9 +110,9 @@ def silent(monkeypatch):
         raise slurm.SlurmFault("no controller")
 
     monkeypatch.setattr(slurm, "show", show)
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
     yield
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
 
 
 def test_of_a_slurm_that_does_not_answer_what_is_known_counts(silent):

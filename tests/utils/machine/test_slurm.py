@@ -2,7 +2,8 @@
 
 import pytest
 
-from acceptance.machine import PlacementFault, SlurmFault, partition_nodes, slurm
+from acceptance.machine import PlacementFault, SlurmFault, placement, slurm
+from acceptance.machine.slurm import partition_nodes
 
 LINE = (
     "NodeName={name} Arch=x86_64 CoresPerSocket=2 CPUEfctv=2 CPUTot=2 ActiveFeatures={features} "
@@ -235,7 +236,7 @@ BLOCK = ("node5", "node6", "node7", "node8")
     "found", [{}, {"ten": ("node1",)}, {"ten": ("node1", "node2"), "one": ("node3",)}]
 )
 def test_what_is_written_is_read(found):
-    assert slurm.read_pins(slurm.write_pins(found), PARTITIONS) == found
+    assert placement.read_pins(placement.write_pins(found), PARTITIONS) == found
 
 
 @pytest.mark.parametrize(
@@ -251,7 +252,7 @@ def test_what_is_written_is_read(found):
 )
 def test_what_cannot_be_meant_is_refused(text, words):
     with pytest.raises(PlacementFault) as caught:
-        slurm.read_pins(text, PARTITIONS)
+        placement.read_pins(text, PARTITIONS)
     assert words in str(caught.value)
 
 
@@ -259,16 +260,16 @@ def test_a_case_has_its_own_neighbours_and_all_cases_together_have_all_nodes():
     for number in (1, 2, 4):
         cases = {f"case {name}": None for name in range(40)}
         for case in cases:
-            cases[case] = tuple(slurm.nodes_of_case(BLOCK, number, case))
-            assert tuple(slurm.nodes_of_case(BLOCK, number, case)) == cases[case]
+            cases[case] = tuple(placement.nodes_of_case(BLOCK, number, case))
+            assert tuple(placement.nodes_of_case(BLOCK, number, case)) == cases[case]
         blocks = {BLOCK[first : first + number] for first in range(0, 4, number)}
         assert set(cases.values()) == blocks
 
 
 def test_of_nodes_that_are_no_multiple_some_may_be_left_out():
-    assert len(slurm.nodes_of_case(BLOCK, 3, "case")) == 3
+    assert len(placement.nodes_of_case(BLOCK, 3, "case")) == 3
 
 
 def test_too_few_nodes_are_refused():
     with pytest.raises(PlacementFault, match="takes 5 nodes, and is pinned to 4: node5"):
-        slurm.nodes_of_case(BLOCK, 5, "case")
+        placement.nodes_of_case(BLOCK, 5, "case")

@@ -34,9 +34,9 @@ def derive(tmp_path, monkeypatch):
         (part,) = system["partitions"]
         return part["extras"]
 
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
     yield extras_of_simulated
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
 
 
 @pytest.fixture

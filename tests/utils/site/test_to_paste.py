@@ -26,7 +26,7 @@ def paste(tmp_path, monkeypatch):
 
     monkeypatch.setattr(slurm, "show", show)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
 
     def rows(partition, environment):
         partition = {"name": "batch", "environs": ["gnu"], **partition}
@@ -35,7 +35,7 @@ def paste(tmp_path, monkeypatch):
         return {text.what: text for text in to_paste(workspace(tmp_path), site, system)}
 
     yield rows
-    partition_size._of_slurm.cache_clear()
+    partition_size._of_scheduler.cache_clear()
 
 
 def entries(text):

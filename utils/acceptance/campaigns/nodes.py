@@ -1,4 +1,4 @@
-"""The nodes of a campaign: what Slurm has for each partition when it begins.
+"""The nodes of a campaign: what the scheduler has for each partition when it begins.
 
 Those that an operator limits an acceptance to, and what the verdict has to know of them.
 
@@ -18,15 +18,16 @@ from acceptance.core.errors import Fault
 from acceptance.core.extras import node_count
 from acceptance.core.text import shortened
 from acceptance.machine import (
+    ASKED,
     NODES,
-    SLURM,
     PlacementFault,
-    SlurmFault,
+    SchedulerFault,
     SlurmNode,
+    access_of,
     excluded_nodes,
-    listed_nodes,
-    partition_nodes,
-    slurm,
+    names_of,
+    nodes_of,
+    placement,
 )
 from acceptance.rfm.configuration import Site
 from acceptance.verdict import ACCEPT, Nodes, stated_nodes
@@ -36,17 +37,17 @@ _SHOWN = 8
 
 
 def ask(system: Mapping[str, Any]) -> dict[str, list[SlurmNode]]:
-    """Return the nodes of each partition of a system that has Slurm, by the partition's name.
+    """Return the nodes of each partition whose scheduler can be asked, by the partition's name.
 
-    Raises SlurmFault, with the partition, when Slurm does not answer or knows no node of it.
+    Raises SchedulerFault, with the partition, when it does not answer or knows no node of it.
     """
     nodes = {}
     for partition in system["partitions"]:
-        if partition.get("scheduler") in SLURM:
+        if (scheduler := partition.get("scheduler")) in ASKED:
             try:
-                nodes[partition["name"]] = partition_nodes(partition.get("access", []))
-            except SlurmFault as err:
-                raise SlurmFault(f"{system['name']}:{partition['name']}: {err}") from None
+                nodes[partition["name"]] = nodes_of(scheduler, access_of(partition))
+            except SchedulerFault as err:
+                raise SchedulerFault(f"{system['name']}:{partition['name']}: {err}") from None
     return nodes
 
 
@@ -62,14 +63,17 @@ def lines(nodes: Mapping[str, Iterable[SlurmNode]]) -> list[str]:
 
 
 def limit(listed: str, known: Mapping[str, Sequence[SlurmNode]]) -> dict[str, list[str]]:
-    """Return the nodes of each partition that a list of Slurm, such as node[1-16], names.
+    """Return the nodes of each partition that a list, such as node[1-16], names.
 
-    `known` are the nodes of the partitions. Raises Fault for a name that none of them has, and
-    for a partition without any of them; SlurmFault where Slurm cannot read the list.
+    `known` are the nodes of the partitions. Raises Fault for a name that none of them has, for a
+    partition without any of them, and for a list that cannot be read.
     """
     if not known:
-        raise Fault(f"--nodes {listed}: no partition of this system is one of Slurm")
-    names = listed_nodes(listed)
+        raise Fault(f"--nodes {listed}: no partition of this system has a scheduler to ask")
+    try:
+        names = [*dict.fromkeys(names_of(listed))]
+    except ValueError as err:
+        raise Fault(f"--nodes {listed}: {err}") from None
     if not names:
         raise Fault(f"--nodes {listed!r} names no node")
     limited = {
@@ -97,7 +101,7 @@ def pinned(limited: Mapping[str, Collection[str]], known: Mapping[str, Sequence[
         partition: [node.name for node in known[partition] if node.up and node.name in names]
         for partition, names in limited.items()
     }
-    return slurm.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
+    return placement.write_pins({name: nodes for name, nodes in chosen.items() if nodes})
 
 
 def exclusion(
@@ -195,7 +199,7 @@ def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, 
     for state in (state for state in earlier if state.asked.get("system") == system["name"]):
         for step in (step for step in state.steps if step.name != LINKS and step.state == DONE):
             with contextlib.suppress(PlacementFault):  # of partitions that there are no more
-                for partition, names in slurm.read_pins(step.pinned, partitions).items():
+                for partition, names in placement.read_pins(step.pinned, partitions).items():
                     times = last.setdefault(partition, {})
                     times |= {name: max(state.started, times.get(name, "")) for name in names}
     return last

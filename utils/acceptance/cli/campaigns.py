@@ -46,7 +46,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural, time_text, wrapped
 from acceptance.fabric import seen as fabrics
-from acceptance.machine import slurm
+from acceptance.machine import placement
 from acceptance.rfm import Interrupted, marks
 from acceptance.rfm import configuration as site
 from acceptance.site import refuse_wrong
@@ -175,7 +175,7 @@ def _plan(options: argparse.Namespace) -> State:
         of_turns, notes = nodes.turns(system, known, earlier)
     elif not night and options.nodes is not None:
         limited = nodes.limit(options.nodes, known)
-    pinned = slurm.write_pins(of_turns) if night else nodes.pinned(limited, known)
+    pinned = placement.write_pins(of_turns) if night else nodes.pinned(limited, known)
     aim = Aim() if night else _aim(options)
     options.planned = [] if night else power.planned(
         aim, configuration, system, known, limited,

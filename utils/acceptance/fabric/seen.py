@@ -18,7 +18,7 @@ from acceptance.fabric import kinds, outputs, stored, topology, view
 from acceptance.fabric.facts import Facts, facts_of
 from acceptance.fabric.outputs import Reading
 from acceptance.fabric.topology import Topology
-from acceptance.machine import SLURM, SlurmFault, partition_nodes
+from acceptance.machine import ASKED, SchedulerFault, access_of, nodes_of
 
 #: Seconds that a reading may take.
 _LIMIT = 600
@@ -52,7 +52,7 @@ def fabric_of(
     chosen = only or next(iter(viewers), None) or next(iter(facts), None)
     hosts = hosts_of(
         (
-            (facts[part["name"]], part["scheduler"] in SLURM, part.get("access", ()))
+            (facts[part["name"]], part["scheduler"], access_of(part))
             for part in system["partitions"]
             if part["name"] in facts
         ),
@@ -63,22 +63,22 @@ def fabric_of(
 
 
 def hosts_of(
-    partitions: Iterable[tuple[Facts, bool, Sequence[str]]], only: Facts | None = None
+    partitions: Iterable[tuple[Facts, str, Sequence[str]]], only: Facts | None = None
 ) -> view.Hosts:
-    """Return which facts judge which host, and which nodes are away, as Slurm knows them.
+    """Return which facts judge which host, and which nodes are away, as the scheduler knows them.
 
-    Partitions have facts of InfiniBand, whether Slurm has them, and its options. Where none of them
-    has nodes of Slurm, `only`, or the facts of the one partition there is, judge all hosts.
+    Partitions have facts of InfiniBand, a scheduler, and its options. Where none of them has nodes
+    that can be asked for, `only`, or the facts of the one partition there is, judge all hosts.
     """
     by_node: dict[str, Facts] = {}
     away: dict[str, str] = {}
     alone: list[Facts] = []
-    for facts, of_slurm, access in partitions:
-        if not of_slurm:
+    for facts, scheduler, access in partitions:
+        if scheduler not in ASKED:
             alone.append(facts)
             continue
-        with suppress(SlurmFault):  # the doctor says it, and whoever counts the nodes
-            for node in partition_nodes(tuple(access)):
+        with suppress(SchedulerFault):  # the doctor says it, and whoever counts the nodes
+            for node in nodes_of(scheduler, access):
                 by_node[node.name] = facts
                 away |= {} if node.up else {node.name: node.text}
     others = only or (alone[0] if len(alone) == 1 else None)

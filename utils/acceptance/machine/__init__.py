@@ -1,6 +1,6 @@
-"""The machine: where ranks stand, what Slurm says; its MPIs, compilers, modules, images, Spack."""
+"""The machine: where ranks stand, what schedulers say; MPIs, compilers, modules, images, Spack."""
 
-from acceptance.machine import externals, osnoise, placement, slurm
+from acceptance.machine import externals, osnoise, placement, schedulers, slurm
 from acceptance.machine.missing import (
     RESUME,
     broken_promise,
@@ -49,15 +49,14 @@ from acceptance.machine.placement import (
     PlacementFault,
     misplaced,
 )
+from acceptance.machine.schedulers import ASKED, access_of, lists_nodes, names_of, nodes_of
 from acceptance.machine.slurm import (
     SLURM,
+    SchedulerFault,
     SlurmFault,
     SlurmNode,
     excluded_nodes,
     last_words,
-    listed_nodes,
-    lists_nodes,
-    partition_nodes,
     partition_option,
 )
 from acceptance.machine.spack import (

@@ -1,8 +1,9 @@
 """How many nodes, cores and how much memory of a partition jobs take, also where it states none.
 
-What its extras state counts. Else cores are those of ReFrame's own processor information. Slurm is
-asked which nodes are up, for no job gets more than these, and for what nobody states; that may take
-as long as its controller does. Where jobs run on this machine it is looked at.
+What its extras state counts. Else cores are those of ReFrame's own processor information. Slurm,
+PBS or Flux is asked which nodes are up, for no job gets more than these, and for what nobody
+states; that may take as long as its controller does. Where jobs run on this machine it is looked
+at.
 
 What a process may use of this machine follows, and how many processes jobs have.
 """
@@ -19,8 +20,9 @@ from acceptance.core import machine
 from acceptance.core.extras import ALL, ExtrasFault, PartitionExtras
 from acceptance.core.text import shortened
 from acceptance.core.words import mismatch
-from acceptance.machine import slurm
-from acceptance.machine.slurm import SLURM, SlurmFault, partition_nodes
+from acceptance.machine import schedulers, slurm
+from acceptance.machine.schedulers import ASKED, PBS, access_of, nodes_of
+from acceptance.machine.slurm import SLURM, SchedulerFault
 
 #: Prints what the caches of a node are.
 CACHE_SCRIPT = Path(__file__).with_name("cache.sh")
@@ -94,6 +96,8 @@ def process_counts(largest: int) -> list[int]:
 NODES = 4
 #: Names of nodes that a line shows.
 _SHOWN = 8
+#: Why cores are not known of a partition of PBS.
+_THREADS = "PBS counts the CPUs of a node (ncpus), which may be hardware threads"
 #: How it is said of a partition that none of its nodes is up.
 NONE_UP = "none of its "
 
@@ -122,17 +126,24 @@ class Size:
 
 
 def stated_of(
-    extras: Mapping[str, object], scheduler: str, where: str = "", system: str = ""
+    extras: Mapping[str, object],
+    scheduler: str,
+    where: str = "",
+    system: str = "",
+    launcher: str = "local",
 ) -> PartitionExtras:
     """Read what a partition states; raises ExtrasFault, also for `all` nodes that nobody can list.
 
-    `scheduler` is ReFrame's; `where` are file and partition. With its `system` also for one that is
-    simulated and not called so, or the other way round.
+    `scheduler` and `launcher` are ReFrame's, and refused where they place no ranks; `where` are
+    file and partition. With its `system` also for one that is simulated and not called so, or the
+    other way round.
     """
     stated = PartitionExtras.read(extras, where)
+    if refused := schedulers.refusal(scheduler, launcher, stated.verify_placement):
+        raise ExtrasFault(refused, where=where)
     if system and (wrong := mismatch(system, stated.simulated)):
         raise ExtrasFault(wrong, where=where)
-    if stated.nodes == ALL and scheduler not in (*SLURM, "local"):
+    if stated.nodes == ALL and scheduler not in (*ASKED, "local"):
         raise ExtrasFault(
             f"nodes is {ALL!r}, and nothing here can ask the scheduler {scheduler} "
             "for its nodes; write how many there are",
@@ -153,12 +164,14 @@ def size_of(
         known = Size(1, usable_cores(), usable_memory())
         # What a site, or ReFrame, says of the processor may be more than this process may use.
         cores = stated.cores or min(cores or known.cores, known.cores)
-    elif scheduler in SLURM:
-        known = _of_slurm(tuple(access), stated.nodes)
+    elif scheduler in ASKED:
+        known = _of_scheduler(scheduler, tuple(access), stated.nodes)
+        if scheduler in PBS and not (cores or known.unknown):
+            known = replace(known, cores=0, unknown=_THREADS)
     elif not cores:
         known = Size(1, 0, unknown=f"nothing here can ask the scheduler {scheduler}")
     nodes, cores = known.nodes, cores or known.cores
-    if scheduler not in SLURM and isinstance(stated.nodes, int):
+    if scheduler not in ASKED and isinstance(stated.nodes, int):
         nodes = stated.nodes or known.nodes
     if not (nodes and cores):
         return replace(known, nodes=1, cores=0, memory=stated.memory)
@@ -176,7 +189,7 @@ def configured_size(partition: Mapping[str, Any]) -> Size | None:
         stated = stated_of(partition.get("extras", {}), scheduler)
     except ExtrasFault:
         return None
-    return size_of(stated, scheduler, partition.get("access", ()), partition.get("processor"))
+    return size_of(stated, scheduler, access_of(partition), partition.get("processor"))
 
 
 def _cores(processor: Mapping[str, object]) -> int:
@@ -185,18 +198,20 @@ def _cores(processor: Mapping[str, object]) -> int:
 
 
 @functools.cache
-def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
-    """Ask Slurm for the nodes that these options choose; a node has what the least of them has.
+def _of_scheduler(scheduler: str, access: tuple[str, ...], stated: int | str) -> Size:
+    """Ask for the nodes that these options choose; a node has what the least of them has.
 
-    `stated` is how many of them jobs take, 0 where nobody says, and counts where Slurm does not
-    answer; of `ALL` only those count that are up. Where none is, no job would start.
+    `stated` is how many of them jobs take, 0 where nobody says, and counts where nobody answers; of
+    `ALL` only those count that are up. Where none is, no job would start.
     """
     try:
-        nodes = partition_nodes(access)
+        nodes, limits = nodes_of(scheduler, access), list[int | None]()
         names = frozenset.intersection(*(node.partitions for node in nodes))
-        limits = [p.most_nodes for p in slurm.all_partitions() if p.name in names]
+        if scheduler in SLURM:
+            partitions = slurm.all_partitions(*slurm.of_cluster(access))
+            limits = [each.most_nodes for each in partitions if each.name in names]
         away = {node.name: node.text for node in nodes if not node.up}
-    except SlurmFault as err:
+    except SchedulerFault as err:
         return Size(stated if isinstance(stated, int) else 0, 0, unknown=str(err))
     there, up, told = len(nodes), len(nodes) - len(away), shortened(away.values(), _SHOWN)
     if not up:
@@ -206,7 +221,8 @@ def _of_slurm(access: tuple[str, ...], stated: int | str) -> Size:
         nodes = [node for node in nodes if node.name not in away]
     most = stated if stated and isinstance(stated, int) else there if stated else min(NODES, there)
     number = min([up, most, *filter(None, limits)])
-    texts = [f"it states {most} nodes, and Slurm has {there}"] if most > there else []
+    whose = "Slurm" if scheduler in SLURM else scheduler
+    texts = [f"it states {most} nodes, and {whose} has {there}"] if most > there else []
     if away and up < most:
         texts.append(f"{up} of {there} nodes are up; not: {told}")
     if number < min(up, most):

@@ -6,14 +6,17 @@ stand, `acceptance.machine.rank_report` reads.
 Sources: mpirun(1) of Open MPI 4.1, `mpiexec -help` of MPICH 4.0 (Hydra), the developer reference
 of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of Slurm 22.05.
 
+Jobs that are pinned to nodes: `partition=node1,node2` in, the nodes of a case out.
+
 Where the ranks stood, as they or SimGrid said it, is compared with what was asked.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from zlib import crc32
 
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.text import shortened
@@ -37,6 +40,8 @@ PLATFORM_FILE, HOST_FILE = "platform.xml", "ranks.hosts"
 #: here, and any other one, of which nothing is known.
 MPIS = (*_LAUNCHERS, "sgi-mpt", "cray-mpt", "nec-mpi", "other")
 _SLURM = ("srun", "srunalloc")
+#: ReFrame has no launcher of this name; `config/launchers.py` has it.
+_FLUX = "flux"
 
 
 class PlacementFault(Fault, ValueError):
@@ -74,6 +79,12 @@ class Layout:
         return self.processes % self.per_node == 0
 
     @property
+    def counts(self) -> list[int]:
+        """Return how many ranks each node has: `per_node`, and what is left on the last one."""
+        full, rest = divmod(self.processes, self.per_node)
+        return [self.per_node] * full + [rest] * bool(rest)
+
+    @property
     def chosen(self) -> bool:
         """Tell whether a launcher that is told nothing but the numbers may well do otherwise."""
         return self.mapping != "block" or self.placement in ("intra-socket", "inter-socket")
@@ -91,11 +102,13 @@ def family(launcher: str, mpi: str) -> str:
     """
     if launcher in _SLURM:
         return "srun"
+    if launcher == _FLUX:
+        return _FLUX
     if launcher != "local" and mpi in _LAUNCHERS:
         return _LAUNCHERS[mpi]
     raise PlacementFault(
         f"no launch options are known for {launcher} with the MPI {mpi!r}; "
-        f"known: srun, {', '.join(_LAUNCHERS)}"
+        f"known: srun, {_FLUX}, {', '.join(_LAUNCHERS)}"
     )
 
 
@@ -117,6 +130,7 @@ def place(launcher: str, layout: Layout) -> Launch:
         raise PlacementFault(f"{layout.processes} ranks cannot be halved over two sockets")
     return {
         "srun": _srun,
+        _FLUX: _flux,
         "openmpi": _openmpi,
         "hydra": _hydra,
         "intel-mpi": _intel,
@@ -133,6 +147,18 @@ def _srun(layout: Layout) -> Launch:
     options = (f"--distribution={layout.mapping}:block", "--cpu-bind=cores")
     # Else the others wait for a rank that has crashed until the job's time limit.
     return options, {"SLURM_KILL_BAD_EXIT": "1"}
+
+
+def _flux(layout: Layout) -> Launch:
+    # A rank has a core, the first ones of a node. With whole nodes the ranks divide the cores, and
+    # so the two halves of them the sockets.
+    options = [f"--nodes={layout.nodes}", "--setopt=cpu-affinity=per-task"]
+    if layout.per_socket:
+        options.append("--exclusive")
+    if layout.mapping == "cyclic":
+        options.append("--taskmap=cyclic")
+    # GPUs of the job stay visible; else `flux run` hides those that it was not asked for.
+    return (*options, "--setopt=gpu-affinity=off", "--setopt=exit-on-error"), {}
 
 
 def _openmpi(layout: Layout) -> Launch:
@@ -261,6 +287,48 @@ def path(mpi: str, way: str, technology: str = "") -> dict[str, str]:
         return variables[mpi]
     except KeyError:
         raise PlacementFault(f"how {mpi!r} is kept off shared memory is not known") from None
+
+
+def read_pins(text: str, partitions: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the nodes of each partition that is pinned; empty for an empty text.
+
+    `partitions` are those that there are. Raises PlacementFault.
+    """
+    pins: dict[str, tuple[str, ...]] = {}
+    for part in filter(None, text.split(";")):
+        partition, equals, listed = part.partition("=")
+        nodes = tuple(listed.split(","))
+        if not equals or not all(nodes) or len(set(nodes)) < len(nodes):
+            raise PlacementFault(
+                f"pinned={text}: {part!r} is not of the form partition=node1,node2"
+            )
+        if partition not in partitions:
+            raise PlacementFault(
+                f"pinned={text}: no partition {partition}; there are: {', '.join(partitions)}"
+            )
+        if partition in pins:
+            raise PlacementFault(f"pinned={text}: {partition} stands there twice")
+        pins[partition] = nodes
+    return pins
+
+
+def write_pins(pins: Mapping[str, Sequence[str]]) -> str:
+    """Return the text that `read` reads."""
+    return ";".join(f"{partition}={','.join(nodes)}" for partition, nodes in pins.items())
+
+
+def nodes_of_case(nodes: Sequence[str], number: int, case: str) -> list[str]:
+    """Return which of the pinned nodes a case takes that needs so many of them.
+
+    Neighbours in the list, the same ones each time for a case of this name; cases of other names
+    take others, so that together they visit all. Raises PlacementFault when there are too few.
+    """
+    if number > len(nodes):
+        raise PlacementFault(
+            f"it takes {number} nodes, and is pinned to {len(nodes)}: {', '.join(nodes)}"
+        )
+    first = crc32(case.encode()) % (len(nodes) // number) * number
+    return list(nodes[first : first + number])
 
 
 #: Runs in place of the program on every rank and reports where it stands.

@@ -16,8 +16,6 @@ What Slurm's `scontrol` and `srun` say of a cluster: records of `Key=Value`, and
 
 Sources: scontrol(1) and srun(1) of Slurm 22.05; node states of sinfo(1).
 
-Jobs that are pinned to nodes: `partition=node1,node2` in, the nodes of a case out.
-
 What Slurm says of a job that did not end by itself. Sources: what `slurmstepd` of Slurm 22.05
 writes to a job's standard error (`src/slurmd/slurmstepd/req.c`), the job states of sacct(1), and
 `scontrol show job`.
@@ -30,21 +28,17 @@ program calls MPI_Abort, exits with a status, or is ended by a signal.
 import re
 import shlex
 from argparse import ArgumentError, ArgumentParser
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
-from zlib import crc32
+from typing import TypeVar
 
 from acceptance.core import machine
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.findings import Finding
 from acceptance.core.text import natural
-from acceptance.machine.placement import PlacementFault
 
 #: ReFrame's schedulers that submit to Slurm.
 SLURM = ("slurm", "squeue")
-#: Those without Slurm that tell ReFrame their nodes.
-_LISTING = ("local", "ssh")
 #: Seconds that a controller has to answer; by itself scontrol would wait longer.
 PATIENCE = 30
 
@@ -60,17 +54,24 @@ _AWAY = {
     "POWER_DOWN", "POWERING_DOWN", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED",
     "UNKNOWN",
 }  # fmt: skip
-#: Those of a node that is kept for a reservation; a job of that reservation does get it.
-_KEPT = {"RESERVED", "MAINT", "MAINTENANCE"}
+#: Those of a node that is kept for a reservation, whose jobs do get it; and those that a
+#: reservation with the flag MAINT has beside. A node may be in another reservation with that flag.
+_KEPT, _MAINTAINED = {"RESERVED"}, {"MAINT", "MAINTENANCE"}
 
 
-class SlurmFault(Fault):
+class SchedulerFault(Fault):
+    """Why a scheduler, or a part of it, cannot be used: what, and what to do."""
+
+
+class SlurmFault(SchedulerFault):
     """Why Slurm, or a part of it, cannot be used: what, and what to do."""
 
 
 @dataclass(frozen=True)
 class SlurmNode:
     """A node as Slurm has it: its state as people know it from sinfo, and why it is away.
+
+    So have those of PBS and Flux (`acceptance.machine.schedulers`), with states of their own.
 
     `up`: it takes jobs, at once or when another one ends. It does not when it is down, drained,
     draining, failing, kept for a reservation of others, or of an unknown state. `cores` are those
@@ -114,18 +115,16 @@ class PartitionRecord:
     hidden: bool = False
 
 
-def lists_nodes(system: Mapping[str, Any]) -> bool:
-    """Tell whether a system has Slurm, and no partition whose nodes ReFrame cannot list."""
-    schedulers = {partition.get("scheduler") for partition in system["partitions"]}
-    return bool(schedulers & {*SLURM}) and schedulers <= {*SLURM, *_LISTING}
-
-
-def takes_jobs(states: Collection[str], *, reserved: bool = False) -> bool:
+def takes_jobs(
+    states: Collection[str], *, reserved: bool = False, maintained: bool = False
+) -> bool:
     """Tell whether a node in these states takes jobs, at once or when another one ends.
 
-    With `reserved` those jobs are of the reservation that keeps it.
+    With `reserved` those jobs are of the reservation that keeps it; it has the flag MAINT if it is
+    `maintained`.
     """
-    return not (set(states) - (_KEPT if reserved else set())) & _AWAY
+    usable = (_KEPT if reserved else set()) | (_MAINTAINED if maintained else set())
+    return not (set(states) - usable) & _AWAY
 
 
 def show(*what: str) -> str:
@@ -137,14 +136,31 @@ def show(*what: str) -> str:
     return done.out
 
 
-def all_nodes() -> list[SlurmNode]:
-    """Ask Slurm for its nodes, those of hidden partitions, too; raises SlurmFault."""
-    return _records("node", "NodeName", _node)
+def all_nodes(*of: str) -> list[SlurmNode]:
+    """Ask Slurm for its nodes, those of hidden partitions, too; raises SlurmFault.
+
+    `of` is the option that names another cluster (`of_cluster`).
+    """
+    return _records("node", "NodeName", _node, of)
 
 
-def all_partitions() -> list[PartitionRecord]:
+def all_partitions(*of: str) -> list[PartitionRecord]:
     """Ask Slurm for its partitions, also for hidden ones; raises SlurmFault."""
-    return _records("partition", "PartitionName", _partition)
+    return _records("partition", "PartitionName", _partition, of)
+
+
+def of_cluster(access: Sequence[str]) -> list[str]:
+    """Return the option of the cluster that `access` options name (`-M`), which scontrol has, too.
+
+    Raises SlurmFault for several: a job would run on either, and no node can be named.
+    """
+    cluster = options_of(access).get("--clusters", "")
+    if "," in cluster or cluster == "all":
+        raise SlurmFault(
+            f"--clusters={cluster}: a job would run on any of them; name one (`-M`, or "
+            "slurm_multi_cluster_mode in the sched_options), and have a partition for each"
+        )
+    return [f"--clusters={cluster}"] if cluster else []
 
 
 def config(text: str) -> dict[str, str]:
@@ -172,9 +188,11 @@ def mpi_plugins(text: str) -> list[str]:
     return list(dict.fromkeys(name for name in plugins if name != "none"))
 
 
-def _records(what: str, first: str, make: Callable[[dict[str, str]], Value]) -> list[Value]:
+def _records(
+    what: str, first: str, make: Callable[[dict[str, str]], Value], of: Sequence[str]
+) -> list[Value]:
     made = []
-    for number, line in enumerate(show(what, "--oneliner", "--all").splitlines(), 1):
+    for number, line in enumerate(show(what, "--oneliner", "--all", *of).splitlines(), 1):
         if not line.strip():
             continue
         record = _record(line)
@@ -275,8 +293,12 @@ for _names in (
     "-x --exclude",
     "-w --nodelist",
     "--reservation",
+    "-M --clusters",
+    # Of PBS and Flux; of Slurm -q is another one.
+    "-q --queue",
 ):
     _OPTIONS.add_argument(*_names.split(), type=str.strip)
+_OPTIONS.add_argument("--requires", action="append")
 #: What a node is; its other states are flags.
 _BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
 #: A group of a constraint that has no other in it, and a feature, or what such a group came to.
@@ -291,32 +313,37 @@ def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
     answer, when it knows no node that the options choose, or for an option whose value cannot be
     read.
     """
-    chosen = _chosen(access)
-    known = {node.name: node for node in all_nodes()}
-    partitions = set(filter(None, chosen.get("--partition", "").split(","))) or {_default()}
+    chosen, of = options_of(access), of_cluster(access)
+    known = {node.name: node for node in all_nodes(*of)}
+    partitions = set(filter(None, chosen.get("--partition", "").split(","))) or {_default(*of)}
     names = {name for name, node in known.items() if partitions <= node.partitions}
     if expression := chosen.get("--constraint"):
         names = {name for name in names if satisfies(known[name].features, expression)}
+    reservation = chosen.get("--reservation", "")
+    reserved, flags = _reservation(reservation, of) if reservation else ("", set())
     for option in ("--reservation", "--nodelist", "--exclude"):
         if value := chosen.get(option):
-            listed = set(_listed(option, value, known))
+            names_in = reserved if option == "--reservation" else value
+            listed = set(_listed(option, value, names_in, known))
             names = names - listed if option == "--exclude" else names & listed
     if not names:
         raise SlurmFault(f"Slurm has no node for {' '.join(access) or 'its default partition'}")
     nodes = [known[name] for name in sorted(names, key=natural)]
-    if "--reservation" in chosen:
-        nodes = [replace(node, up=takes_jobs(node.states, reserved=True)) for node in nodes]
+    if reservation:
+        how = {"reserved": True, "maintained": "MAINT" in flags}
+        nodes = [replace(node, up=takes_jobs(node.states, **how)) for node in nodes]
     return nodes
 
 
 def excluded_nodes(access: Sequence[str]) -> str:
     """Return the list of nodes that the `access` options of a partition exclude; empty for none."""
-    return _chosen(access).get("--exclude", "")
+    return options_of(access).get("--exclude", "")
 
 
 def partition_option(access: Sequence[str]) -> str:
     """Return the partition of Slurm that the `access` options choose, else the default one."""
-    return _chosen(access).get("--partition", "").split(",")[0] or _default()
+    named = options_of(access).get("--partition", "").split(",")[0]
+    return named or _default(*of_cluster(access))
 
 
 def listed_nodes(text: str) -> list[str]:
@@ -349,8 +376,11 @@ def _has_any(features: frozenset[str], text: str) -> bool:
     return any(features.union(["<yes>"]).issuperset(words) for words in terms)
 
 
-def _chosen(access: Sequence[str]) -> dict[str, str]:
-    """Return the options that choose nodes, by their long names; the last one counts."""
+def options_of(access: Sequence[str]) -> dict[str, str]:
+    """Return the options that choose nodes, by their long names; the last one counts.
+
+    Of several `--requires` each counts, as with Flux. Raises SlurmFault for one without a value.
+    """
     try:
         words = [word for option in access for word in shlex.split(option)]
         given = vars(_OPTIONS.parse_known_args(words)[0])
@@ -358,6 +388,7 @@ def _chosen(access: Sequence[str]) -> dict[str, str]:
         raise SlurmFault(f"{' '.join(access)}: {err.argument_name} has no value") from None
     except ValueError as err:  # a quotation mark without its other one
         raise SlurmFault(f"{' '.join(access)}: {err}") from None
+    given["requires"] = ",".join(given["requires"]) if given["requires"] else None
     chosen = {f"--{name}": value for name, value in given.items() if value is not None}
     for name, value in chosen.items():
         if not value:
@@ -365,8 +396,8 @@ def _chosen(access: Sequence[str]) -> dict[str, str]:
     return chosen
 
 
-def _default() -> str:
-    for record in all_partitions():
+def _default(*of: str) -> str:
+    for record in all_partitions(*of):
         if record.default:
             return record.name
     raise SlurmFault(
@@ -374,14 +405,17 @@ def _default() -> str:
     )
 
 
-def _listed(option: str, value: str, known: Collection[str]) -> Iterator[str]:
-    """Yield the nodes that an option names; raises SlurmFault for one that there is not."""
-    names = value
-    if option == "--reservation":
-        nodes = re.search(r"(?:^|\s)Nodes=(\S+)", show("reservation", value, "--oneliner"))
-        if not nodes or nodes[1] == "(null)":
-            raise SlurmFault(f"--reservation={value}: Slurm names no nodes of it")
-        names = nodes[1]
+def _reservation(name: str, of: Sequence[str]) -> tuple[str, set[str]]:
+    """Return the list of a reservation's nodes, and its flags; raises SlurmFault without nodes."""
+    text = show("reservation", name, "--oneliner", *of)
+    nodes, flags = (re.search(rf"(?:^|\s){key}=(\S+)", text) for key in ("Nodes", "Flags"))
+    if not nodes or nodes[1] == "(null)":
+        raise SlurmFault(f"--reservation={name}: Slurm names no nodes of it")
+    return nodes[1], set(flags[1].split(",")) if flags else set()
+
+
+def _listed(option: str, value: str, names: str, known: Collection[str]) -> Iterator[str]:
+    """Yield the nodes of a list, of an option; raises SlurmFault for one that there is not."""
     for name in listed_nodes(names):
         if name not in known:
             raise SlurmFault(f"{option}={value}: Slurm has no node {name}")
@@ -394,48 +428,6 @@ def _state(states: frozenset[str]) -> str:
         busy = states & {"ALLOCATED", "MIXED", "COMPLETING"}
         return "draining" if busy else "drained"
     return "+".join(sorted(states, key=lambda word: (word not in _BASES, word))).lower()
-
-
-def read_pins(text: str, partitions: Collection[str]) -> dict[str, tuple[str, ...]]:
-    """Return the nodes of each partition that is pinned; empty for an empty text.
-
-    `partitions` are those that there are. Raises PlacementFault.
-    """
-    pins: dict[str, tuple[str, ...]] = {}
-    for part in filter(None, text.split(";")):
-        partition, equals, listed = part.partition("=")
-        nodes = tuple(listed.split(","))
-        if not equals or not all(nodes) or len(set(nodes)) < len(nodes):
-            raise PlacementFault(
-                f"pinned={text}: {part!r} is not of the form partition=node1,node2"
-            )
-        if partition not in partitions:
-            raise PlacementFault(
-                f"pinned={text}: no partition {partition}; there are: {', '.join(partitions)}"
-            )
-        if partition in pins:
-            raise PlacementFault(f"pinned={text}: {partition} stands there twice")
-        pins[partition] = nodes
-    return pins
-
-
-def write_pins(pins: Mapping[str, Sequence[str]]) -> str:
-    """Return the text that `read` reads."""
-    return ";".join(f"{partition}={','.join(nodes)}" for partition, nodes in pins.items())
-
-
-def nodes_of_case(nodes: Sequence[str], number: int, case: str) -> list[str]:
-    """Return which of the pinned nodes a case takes that needs so many of them.
-
-    Neighbours in the list, the same ones each time for a case of this name; cases of other names
-    take others, so that together they visit all. Raises PlacementFault when there are too few.
-    """
-    if number > len(nodes):
-        raise PlacementFault(
-            f"it takes {number} nodes, and is pinned to {len(nodes)}: {', '.join(nodes)}"
-        )
-    first = crc32(case.encode()) % (len(nodes) // number) * number
-    return list(nodes[first : first + number])
 
 
 #: A line without words. Open MPI puts its help between two of dashes.
@@ -510,6 +502,8 @@ NO_ACCOUNTING = (
 _ENDED = re.compile(
     r"\*\*\* (?P<what>JOB|STEP) (?P<id>\S+) ON (?P<node>\S+) (?P<how>[^*]+?) \*\*\*"
 )
+#: What pbs_mom writes of a job that it ends. Source: OpenPBS 23, src/resmom/mom_main.c.
+_KILLED = re.compile(r"^=>> PBS: (job killed: .*)", re.MULTILINE)
 _TIME = re.compile(r" AT \d{4}-\d\d-\d\dT[\d:]+")
 
 
@@ -523,6 +517,9 @@ def cut_short(errors: str, state: str = "") -> Finding | None:
     said = [*_ENDED.finditer(errors)]
     jobs = [match for match in said if match["what"] == "JOB"]
     first = next(iter([*jobs, *(match for match in said if " DUE TO " in match["how"])]), None)
+    if killed := _KILLED.search(errors):
+        kind = "time-limit" if "walltime" in killed[1] else "job-ended"
+        return Finding(kind, f"PBS says: {killed[1].rstrip()}")
     if first is None:
         word = re.sub("[^A-Z_].*", "", state or "")
         kind = _kind(word)
@@ -535,12 +532,14 @@ def cut_short(errors: str, state: str = "") -> Finding | None:
     return Finding(kind, text)
 
 
-def ask(job: str) -> Finding:
-    """Ask Slurm about a job; some time later it forgets it.
+def ask(job: str, access: Sequence[str] = ()) -> Finding:
+    """Ask Slurm about a job, which has these `access` options; some time later it forgets it.
 
     Kinds are those of `cut_short`; empty where the state says nothing of the end.
     """
-    done = machine.run(["scontrol", "show", "job", "--oneliner", job], PATIENCE)
+    done = machine.run(
+        ["scontrol", "show", "job", "--oneliner", *of_cluster(access), job], PATIENCE
+    )
     if done.fault:
         return Finding("", f"Slurm cannot be asked about job {job}: {done.fault}")
     fields = dict(re.findall(r"(\w+)=(?!None\s|\(null\)\s)(\S+)", done.out + " "))

@@ -21,8 +21,9 @@ from acceptance.core.paths import Workspace
 from acceptance.core.words import PREFIX
 from acceptance.fabric import GPU_FACTS
 from acceptance.machine import (
+    ASKED,
     NODES,
-    SLURM,
+    access_of,
     find_sources,
     release_of_npb,
     size_of,
@@ -202,20 +203,20 @@ def _sized(part: dict[str, Any], where: str) -> dict[str, Any]:
         if not asked.isdecimal() or not int(asked):
             raise ExtrasFault(f"{AT_MOST}={asked}: has to be a whole number from 1")
         return {**extras, "nodes": int(asked)}
-    if nodes not in (None, ALL) or part["scheduler"] not in SLURM:
+    if nodes not in (None, ALL) or part["scheduler"] not in ASKED:
         return dict(extras)
     size = size_of(
         PartitionExtras(nodes or 0),
         part["scheduler"],
-        part.get("access", []),
+        access_of(part),
         part.get("processor"),
     )
     if not size.unknown:
         return {"cores": size.cores, "memory": size.memory, **extras, "nodes": size.nodes}
     if nodes == ALL:
         raise ExtrasFault(
-            f"nodes is {ALL!r}, and Slurm cannot be asked how many there are ({size.unknown}); "
-            f"set {AT_MOST} to the nodes that the simulated system shall have",
+            f"nodes is {ALL!r}, and its scheduler cannot be asked how many these are "
+            f"({size.unknown}); set {AT_MOST} to the nodes that the simulated system shall have",
             where=where,
         )
     return {**extras, "nodes": NODES}

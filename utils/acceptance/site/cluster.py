@@ -9,7 +9,7 @@ import grp
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from acceptance.core import machine
@@ -126,8 +126,10 @@ def _why_not(cluster: Cluster, partition: PartitionRecord, chosen: list[str]) ->
     return ""
 
 
-def run_on(node: str, partition: str, script: str, arguments: list[str]) -> tuple[str, str]:
-    """Run a shell script on a node as a job of one task.
+def run_on(
+    node: str, partition: str, script: str, arguments: list[str], of: Sequence[str] = ()
+) -> tuple[str, str]:
+    """Run a shell script on a node as a job of one task; `of` names another cluster.
 
     Return what it printed, and why Slurm does not take it; empty where it does. Raises SlurmFault
     when it would have to wait.
@@ -135,7 +137,7 @@ def run_on(node: str, partition: str, script: str, arguments: list[str]) -> tupl
     command = [
         "srun", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--time=2", "--chdir=/tmp",
         "--job-name=init-site", f"--partition={partition}", f"--nodelist={node}",
-        f"--immediate={PATIENCE}", *([f"--account={account()}"] if account() else []),
+        f"--immediate={PATIENCE}", *of, *([f"--account={account()}"] if account() else []),
         "sh", "-s", "--", *arguments,
     ]  # fmt: skip
     done = machine.run(command, PATIENCE + 60, env=_outside_jobs(), text=script)
@@ -238,8 +240,10 @@ def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str
     return list(_named(partition, [*groups.values()], nodes))
 
 
-def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Fabric:
-    """Look at a node of a partition, of these alike, through a short job."""
+def look_at_one(
+    partition: str, alike: list[SlurmNode], paths: list[str], of: Sequence[str] = ()
+) -> Fabric:
+    """Look at a node of a partition, of these alike, through a short job (`run_on`)."""
     awake = [node for node in alike if node.up and not node.states & _POWERED_OFF]
     # Beside another job a small one may start at once, too.
     ready = [node for state in ("IDLE", "MIXED") for node in awake if state in node.states]
@@ -247,7 +251,7 @@ def look_at_one(partition: str, alike: list[SlurmNode], paths: list[str]) -> Fab
         return Fabric(asked=alike[0].name, fault="all such nodes were busy")
     node = ready[0]
     try:
-        output, refusal = run_on(node.name, partition, fabric_of_node.script(), paths)
+        output, refusal = run_on(node.name, partition, fabric_of_node.script(), paths, of)
         if refusal:
             return Fabric(asked=node.name, fault=refusal, refused=True)
         return fabric_of_node.read(output, node.address, node.name)

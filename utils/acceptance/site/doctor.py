@@ -6,6 +6,7 @@ say, as `acceptance init-site` writes it for a new site; nothing is made up.
 
 import contextlib
 import importlib.metadata
+import importlib.util
 import os
 import platform
 import shutil
@@ -23,11 +24,13 @@ from acceptance.core.paths import CONFIGURED, GET_SIMGRID, GET_SPACK, Workspace
 from acceptance.core.text import natural
 from acceptance.fabric import FabricFault, Facts, facts_of, facts_or_none, link_check
 from acceptance.machine import (
+    ASKED,
     MPIS,
     SLURM,
     Prepared,
-    SlurmFault,
+    SchedulerFault,
     Spack,
+    access_of,
     broken_promise,
     builds,
     compiles,
@@ -37,9 +40,9 @@ from acceptance.machine import (
     image_named,
     launch_fault,
     left_to_do,
+    nodes_of,
     not_provided,
     not_simulated,
-    partition_nodes,
     partition_option,
     prepared,
     provision,
@@ -193,7 +196,7 @@ def _references(folder: Path) -> Examined:
 
 
 def _schedulers(system: dict[str, Any]) -> Iterator[Examined]:
-    """Look whether Slurm's commands answer that ReFrame's schedulers ask."""
+    """Look whether the commands answer that ReFrame's schedulers ask."""
     used = {partition.get("scheduler", "local") for partition in system["partitions"]}
     for scheduler in sorted(used & {*SLURM}):
         what = f"scheduler {scheduler}"
@@ -206,6 +209,26 @@ def _schedulers(system: dict[str, Any]) -> Iterator[Examined]:
         else:
             fault = slurm.accounting_fault() if scheduler == "slurm" else ""
             yield row(what, "Slurm answers", fault, slurm.NO_ACCOUNTING)
+    for part in system["partitions"]:
+        if (scheduler := part.get("scheduler")) in {*ASKED} - {*SLURM}:
+            yield _asked(f"scheduler {scheduler} of {part['name']}", scheduler, access_of(part))
+
+
+def _asked(what: str, scheduler: str, access: list[str]) -> Examined:
+    """Look whether PBS or Flux has nodes for a partition, and commands for its jobs."""
+    needed = ("flux",) if scheduler == "flux" else ("qsub", "qstat", "pbsnodes")
+    remedy = "look on a login node of the cluster"
+    if missing := [name for name in needed if not shutil.which(name)]:
+        return row(what, "", f"no {', '.join(missing)} on PATH", remedy, MISSING)
+    if scheduler == "flux" and importlib.util.find_spec("flux") is None:
+        return row(
+            what, "", "no module `flux`, by which ReFrame asks it", "pip install flux-python"
+        )
+    try:
+        nodes = nodes_of(scheduler, access)
+    except SchedulerFault as err:
+        return row(what, "", err, remedy)
+    return row(what, f"{sum(node.up for node in nodes)} of {len(nodes)} nodes are up")
 
 
 def _extras(
@@ -215,7 +238,8 @@ def _extras(
     for part in system["partitions"]:
         name, place = part["name"], workspace.place_of(system["name"], part["name"])
         extras, scheduler = part.get("extras", {}), part.get("scheduler", "local")
-        yield from _wrong(name, stated_of, extras, scheduler, place, system["name"])
+        how = scheduler, place, system["name"], part.get("launcher", "local")
+        yield from _wrong(name, stated_of, extras, *how)
         for each in site.environments_of(part, system):
             stated, features = each.get("extras", {}), each.get("features", ())
             known = SUITES, MPIS, f"{place}+{each['name']}"
@@ -470,16 +494,17 @@ def _of_partition(partition: dict[str, Any], ask_nodes: bool) -> _Draft:
     if "max_jobs" not in partition:
         draft.add("max_jobs", 1, "jobs side by side would measure each other; ReFrame has 8")
     if scheduler in SLURM and not partition.get("processor"):
-        with contextlib.suppress(SlurmFault):
-            node = partition_nodes(partition.get("access", ()))[0]
+        with contextlib.suppress(SchedulerFault):
+            node = nodes_of(scheduler, access_of(partition))[0]
             draft.add("processor", init.processor(node), f"Slurm, of {node.name}")
-    source = "this machine" if scheduler == "local" else "Slurm" if scheduler in SLURM else ""
+    source = {"local": "this machine", **dict.fromkeys(SLURM, "Slurm")}.get(scheduler, "")
+    source = source or scheduler * (scheduler in ASKED)
     size = configured_size({**partition, "extras": {}})
     has_cores = "cores" in stated or "num_cpus" in partition.get("processor", {})
     for key in ("nodes", "cores", "memory"):
         if key in stated or (key == "cores" and has_cores):
             continue
-        if source and (value := getattr(size, key, None)):
+        if source and size and not size.unknown and (value := getattr(size, key)):
             unit = ", bytes of a node" if key == "memory" else ""
             draft.add(key, value, source + unit, place="extras")
         else:
@@ -500,10 +525,12 @@ def _look(partition: dict[str, Any], scheduler: str, ask_nodes: bool) -> Fabric:
             return fabric_of_node.here([])
         if scheduler not in SLURM or not ask_nodes:
             return Fabric(todo=[_NODE if scheduler in SLURM else "config/site.md has the keys"])
-        access = partition.get("access", ())
-        found = cluster.look_at_one(partition_option(access), partition_nodes(access), [])
+        access = access_of(partition)
+        found = cluster.look_at_one(
+            partition_option(access), nodes_of(scheduler, access), [], slurm.of_cluster(access)
+        )
         return found if found.node else Fabric(todo=[f"no node looked: {found.fault}"])
-    except (ParseError, OSError, SlurmFault) as err:
+    except (ParseError, OSError, SchedulerFault) as err:
         return Fabric(todo=[str(err)])
 
 

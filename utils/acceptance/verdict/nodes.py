@@ -19,7 +19,7 @@ from acceptance.rfm import SiteFault
 from acceptance.rfm.configuration import Site
 
 #: Who tells the nodes of a partition, where its facts do not.
-SLURM = "Slurm"
+SCHEDULER = "the scheduler"
 #: Names of nodes that a line shows.
 SHOWN = 8
 
@@ -27,10 +27,10 @@ SHOWN = 8
 class Nodes(Struct, frozen=True, forbid_unknown_fields=True):
     """What is known of the nodes of partitions, by `system:partition`.
 
-    `known` are those that Slurm has, `stated` how many the facts of a partition state, `limited`
-    those that the operator asked for. `every`: each of them must be benchmarked. `unpaired` says
-    why all pairs of them are measured on no partition. `detect`: the loss of a node that was to be
-    seen, 0 for none.
+    `known` are those that its scheduler has, `stated` how many the facts of a partition state,
+    `limited` those that the operator asked for. `every`: each of them must be benchmarked.
+    `unpaired` says why all pairs of them are measured on no partition. `detect`: the loss of a node
+    that was to be seen, 0 for none.
     """
 
     known: Mapping[str, Sequence[SlurmNode]] = field(default_factory=dict)
@@ -98,14 +98,14 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
         ]
         found += [
             Finding("node-absent", f"{self.place}: {name} is {why}", nodes=(name,), what=name,
-                    expected="up", place=(self.place, name), source=SLURM)
+                    expected="up", place=(self.place, name), source=SCHEDULER)
             for name, why in self.not_up.items()
         ]  # fmt: skip
         told = {"limited": self.limited_text * bool(self.limited)}
         if self.missing:
             told["not-benchmarked"] = f"{self.coverage_text}; {self.missing}"
         told["pairs-not-measured"] = self.not_paired
-        source = SLURM if self.known else "the facts of the partition" if self.count else ""
+        source = SCHEDULER if self.known else "the facts of the partition" if self.count else ""
         if not self.known and len(self.looked_at) < (self.count or 0):
             answered = f"{len(self.looked_at)} answered: {', '.join(self.looked_at) or 'none'}"
             told["nodes-left-out"] = f"{answered}; {self.count} are stated"
