@@ -1,7 +1,8 @@
 """Causes told of faults that were made: rows are what was wrong, columns what was told.
 
 Run by `make bench`; asserts nothing. Each line says of how many runs which cause was told, the
-share that was right, and the share that was wrong: `cannot-tell` is neither.
+share that was right, and the share that was wrong: `cannot-tell` is neither. With `--keep` each run
+is in a file as it comes, and one that is there is not made again.
 
 Simulated are all faults of the simulator, on a fat tree of HDR and on one of QDR. What names a node
 or a link is told by the curves of all pairs, what has none by the nights before: ping-pong of n0
@@ -62,8 +63,10 @@ RIGHT = {
     "nodes-swapped": "longer-route", "ranks-misplaced": "another-way",
 }  # fmt: skip
 TRAINED, CANNOT_TELL = "link-trained-lower", causes.CANNOT_TELL
-#: Sizes of the ping-pongs of nights.
+#: Sizes of the ping-pongs of nights, and ms of a loop. In one of a message or two, what the loop
+#: begins with is a 20th of the time; the loop of a real night has 5 ms.
 SIZES = "8,16,32,64,128,256,512,1k,2k,4k,8k,16k,32k,64k,128k,256k"
+LOOP = 0.2
 NIGHTS = 10
 
 
@@ -75,6 +78,35 @@ def why_not():
 def in_part():
     """Say what is left out here."""
     return netns.why_no_open_mpi() or ""
+
+
+class Told:
+    """What was told of each run of a fault, in a file as it comes."""
+
+    def __init__(self, path, runs):
+        self.path, self.runs = path, runs
+        lines = path.read_text().splitlines() if path.exists() else ()
+        self.kinds = {(fault, run): kinds for fault, run, kinds in map(json.loads, lines)}
+
+    def left(self, fault):
+        """Return the runs of a fault that are not there."""
+        return [run for run in self.runs if (fault, run) not in self.kinds]
+
+    def add(self, fault, run, kinds):
+        self.kinds[fault, run] = kinds
+        with self.path.open("a") as file:
+            file.write(json.dumps([fault, run, kinds]) + "\n")
+
+    def row(self, fault, right):
+        """Return a row: how often what was told, and the shares that were right and wrong."""
+        runs = [self.kinds.get((fault, run), ()) for run in self.runs]
+        counts = Counter(kind for kinds in runs for kind in kinds)
+        whole = max(counts.total(), 1)
+        good = sum(counts[each] for each in right)
+        neither = counts["no culprit"] + (CANNOT_TELL not in right and counts[CANNOT_TELL])
+        told = ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
+        shares = (f"{100 * count / whole:.0f} %" for count in (good, whole - good - neither))
+        return fault, " or ".join(right), told, *shares
 
 
 # --- simulated ------------------------------------------------------------------------------------
@@ -119,7 +151,7 @@ def matrix_of(folder, program, run):
 
 def pingpongs(folder, program, run):
     """Return distance -> the curve of rank 0 with the rank so far away."""
-    options = ("--sizes", SIZES, "--time", all_pairs.SIMULATED, "--warmup", 1, "--repeat", 1)
+    options = ("--sizes", SIZES, "--time", LOOP, "--warmup", 1, "--repeat", 1)
     printed = smpi(folder, run, program, "distance", *options)
     rows = [json.loads(line) for line in printed.splitlines() if '"distance"' in line[:20]]
     found = {}
@@ -129,15 +161,15 @@ def pingpongs(folder, program, run):
     return found
 
 
-def by_pairs(matrix, facts, draw):
-    """Return the causes that all pairs tell with noise on their curves."""
+def by_pairs(matrix, slow, facts, draw):
+    """Return the causes that all pairs tell of slow culprits with noise on their curves."""
     curves = {pair: tuple(noisy(each, draw) for each in of) for pair, of in matrix.curves.items()}
     noise = {
         name: values * np.exp(0.005 * draw.standard_normal(values.shape))
         for name, values in matrix.values.items()
     }
     made = dataclasses.replace(matrix, curves=curves, values=noise)
-    found = of_nodes.with_causes(made, culprits.find(matrix), facts)
+    found = of_nodes.with_causes(made, slow, facts)
     return [each.cause.kind for each in found if each.cause]
 
 
@@ -152,7 +184,7 @@ def by_nights(before, since, facts, draw):
     return [causes.judge(*nights, tuple(trainings.steps(facts)), facts.switch).kind]
 
 
-def simulated(folder, runs):
+def simulated(folder, told):
     """Yield a row for each fault: who told what, how often."""
     built = ["make", "-s", "-C", SOURCES, "MPICC=smpicc", f"BUILD={folder}/smpi"]
     subprocess.run(built, check=True)
@@ -162,28 +194,36 @@ def simulated(folder, runs):
         facts = replace(facts, switch=parameters_of(facts).switch)
         good = healthy(facts)
         before = pingpongs(folder, program, good)
+        name = f"{fabric} nothing"
+        for seed in told.left(name):
+            told.add(name, seed, by_nights(before, before, facts, np.random.default_rng(seed)))
+        yield told.row(name, (CANNOT_TELL,))
         for fault in DEFECTS.values():
-            right = RIGHT.get(fault.name, TRAINED)
-            if fabric == "QDR" and fault.loss:
-                right = CANNOT_TELL
-            counts, at = Counter(), [f"{fault.name}:{place}" for place in places(fault)]
-            here = [Injected.of(each.rstrip(":")) for each in at]
+            here = [Injected.of(f"{fault.name}:{place}".rstrip(":")) for place in places(fault)]
             if reason := here[0].why_not(facts, good.platform):
                 print(f"{fabric} {fault.name}: not there: {reason}")
                 continue
+            name, right = f"{fabric} {fault.name}", RIGHT.get(fault.name, TRAINED)
+            if fabric == "QDR" and fault.loss:
+                right = CANNOT_TELL
+            # A tenth less is no culprit among all pairs.
+            is_of_pairs = fault.where != "fabric" and not fault.moved and not fault.loss
             for number, injected in enumerate(here):
-                run = injected.apply(good)
-                # A tenth less is no culprit among all pairs.
-                is_of_pairs = fault.where != "fabric" and not fault.moved and not fault.loss
-                matrix = matrix_of(folder, program, run) if is_of_pairs else None
-                since = None if is_of_pairs else pingpongs(folder, program, run)
-                for seed in range(number, runs, len(here)):
+                seeds = [seed for seed in told.left(name) if seed % len(here) == number]
+                if not seeds:
+                    continue
+                measured = (matrix_of if is_of_pairs else pingpongs)(
+                    folder, program, injected.apply(good)
+                )
+                slow = culprits.find(measured) if is_of_pairs else []
+                for seed in seeds:
                     draw = np.random.default_rng(seed)
-                    counts.update(
-                        by_pairs(matrix, facts, draw) or ["no culprit"] if matrix
-                        else by_nights(before, since, facts, draw)
+                    told.add(
+                        name, seed,
+                        by_pairs(measured, slow, facts, draw) or ["no culprit"] if is_of_pairs
+                        else by_nights(before, measured, facts, draw),
                     )  # fmt: skip
-            yield row(f"{fabric} {fault.name}", (right,), counts)
+            yield told.row(name, (right,))
 
 
 def places(fault):
@@ -268,7 +308,7 @@ def hogged(hog):
         hog.send_signal(signal.SIGSTOP)
 
 
-def real(folder, runs):
+def real(folder, told):
     """Yield a row for each fault."""
     program = build(folder / "openmpi")
     (folder / "nodes").mkdir()
@@ -305,49 +345,37 @@ def real(folder, runs):
             "another eager limit": (("protocol-switch",), (good, eager)),
             "TCP for shared memory": (("another-way",), (shared, through)),
         }
-        counts = {name: Counter() for name in faults}
-        for number, (name, (right, how)) in product(range(runs), faults.items()):
+        for run, (name, (right, how)) in product(told.runs, faults.items()):
+            if run not in told.left(name):
+                continue
             try:
                 cause = causes.judge(*in_turn(*how))
             except OSError as err:
-                print(f"the runs after {number} are left out: {err}")
+                print(f"run {run} and those after it are left out: {err}")
                 break
-            else:
-                counts[name][cause.kind] += 1
-                if cause.kind not in right:
-                    print(f"{number} {name}: {cause.text}", file=sys.stderr)
+            told.add(name, run, [cause.kind])
+            if cause.kind not in right:
+                print(f"{run} {name}: {cause.text}", file=sys.stderr)
         for name, (right, _) in faults.items():
-            yield row(name, right, counts[name])
-
-
-def row(name, right, counts):
-    """Return a row: how often what was told, and the shares that were right and wrong."""
-    whole = max(counts.total(), 1)
-    good = sum(counts[each] for each in right)
-    wrong = whole - good - (counts[CANNOT_TELL] if CANNOT_TELL not in right else 0)
-    wrong -= counts["no culprit"]
-    told = ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
-    return (
-        name,
-        " or ".join(right),
-        told,
-        f"{100 * good / whole:.0f} %",
-        f"{100 * wrong / whole:.0f} %",
-    )
+            yield told.row(name, right)
 
 
 def main():
     parser = argparse.ArgumentParser("tests.bench.causes", description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=30, help="of each fault (30)")
     parser.add_argument("--only", choices=("simulated", "real"), help="leave the others out")
+    parser.add_argument("--first", type=int, default=1000, help="number of the first run, its seed")
+    parser.add_argument("--keep", type=Path, help="file of runs, of this state of the code")
     options = parser.parse_args()
+    runs = range(options.first, options.first + options.runs)
     header = ("fault", "its cause", "told, of so many runs", "right", "wrong")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        told = Told(options.keep or folder / "told", runs)
         if options.only != "real":
-            print(table(header, [*simulated(folder, options.runs)], width=120), flush=True)
+            print(table(header, [*simulated(folder, told)], width=120), flush=True)
         if options.only != "simulated" and not in_part():
-            print(f"\n{table(header, [*real(folder, options.runs)], width=120)}")
+            print(f"\n{table(header, [*real(folder, told)], width=120)}")
     return 0
 
 

@@ -42,7 +42,7 @@ FAULTS = {
         {"start": 1.5, "overhead": (0.2, 0.5)}, "o at the receiver 2.5",
         "the clock of the processor at the receiver",
     ),
-    "another-way": ({"start": 12, "gap": 3e-4}, "L+2o 9.97", "another transport"),
+    "another-way": ({"start": 12, "gap": 3e-4}, "L+2o 9.9", "another transport"),
     "protocol-switch": ({"eager": 512}, "messages of 512 B to 8 KiB 1.", "(its eager limit)"),
     "noise": ({"late": 9.0}, "the 99th percentile", "noise or load"),
 }  # fmt: skip
@@ -73,9 +73,25 @@ def test_by_what_is_not_known_of_a_fabric_nothing_is_named():
 
 
 def test_a_step_near_that_of_a_route_is_neither_a_route_nor_a_delay_for_certain():
-    kinds = [told(start=1.2 + late).kind for late in (0.26, 0.32, 0.5)]
+    kinds = [told(start=1.2 + late).kind for late in (0.26, 0.31, 0.5)]
     assert kinds == ["longer-route", CANNOT_TELL, "delay"]
-    assert "as likely longer-route or delay" in told(start=1.2 + 0.32).text
+    assert "as likely longer-route or delay" in told(start=1.2 + 0.31).text
+
+
+def test_a_step_that_is_not_known_well_is_no_route_for_certain():
+    wide = {"noise": 0.06, "count": 3}
+    cause = told(good=wide, start=1.2 + 2 * SWITCH, **wide)
+    assert cause.kind == CANNOT_TELL
+    assert "as likely longer-route or delay" in cause.text
+
+
+def test_one_curve_in_ten_that_is_another_moves_a_parameter_little():
+    good, slow = side(1), side(2, gap=8e-5)
+    ratio = causes.differ(good, slow).ratios["gap"]
+    stray = [*slow[1:], curve(np.random.default_rng(4), gap=8e-4)]
+    moved = causes.differ(good, stray).ratios["gap"]
+    assert moved.log == pytest.approx(ratio.log, abs=2 * ratio.error)
+    assert moved.error < 3 * ratio.error
 
 
 def test_of_a_ping_pong_alone_it_says_that_o_is_not_known():

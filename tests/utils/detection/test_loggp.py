@@ -43,6 +43,15 @@ def test_with_noise_the_intervals_have_the_parameters_and_one_stray_time_is_no_s
     assert min(starts.sum(), slopes.sum()) >= 17
 
 
+def test_what_is_within_the_noise_that_other_curves_show_is_no_switch():
+    # Seeds whose residuals look as if several lines were there.
+    noisy = [times_of((0, 1.5, 4e-5), noise=0.02, seed=seed) for seed in (29, 75, 92, 110)]
+    assert all(loggp.switches(SIZES, each) for each in noisy)
+    assert not any(loggp.switches(SIZES, each, 0.02) for each in noisy)
+    switched = times_of((0, 1.5, 2e-4), (8192, 4.0, 8e-5), noise=0.02)
+    assert loggp.switches(SIZES, switched, 0.02) == (8192,)
+
+
 @pytest.mark.parametrize(
     ("sizes", "times", "fault"),
     [

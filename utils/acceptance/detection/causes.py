@@ -18,7 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from acceptance.core.pairs import Curve
-from acceptance.core.robust import middle_and_spread
+from acceptance.core.robust import MAD_TO_STD, middle_and_spread
 from acceptance.core.text import bytes_text, number_text
 from acceptance.detection import loggp
 from acceptance.detection.constants import (
@@ -28,14 +28,15 @@ from acceptance.detection.constants import (
     CAUSE_BESIDE_MOST,
     CAUSE_CERTAIN,
     CAUSE_CLOCKS,
-    CAUSE_DRAWS,
     CAUSE_INTERVAL,
     CAUSE_LEAST,
     CAUSE_NEAR,
     CAUSE_SHORT,
     CAUSE_WITHIN,
     LINE_FEWEST,
+    LINE_HUBER,
     LINE_NOISE,
+    LINE_TURNS,
     MEDIAN_ERROR,
 )
 from acceptance.detection.loggp import Floats
@@ -156,24 +157,30 @@ def _not_trained(difference: Difference) -> str:
     return f"no lanes or rate of the link explain that: {why}"
 
 
-def _is_route(difference: Difference, certain: float) -> bool:
-    """Tell whether the step may be what switches of another level of a tree take, one each way."""
+def _is_route(difference: Difference, *, certain: bool) -> bool:
+    """Tell whether the step may be what switches of another level of a tree take, one each way.
+
+    For certain only a step is one that is known well enough.
+    """
     if not difference.switch:
         return False
-    error = certain * difference.ratios[START].error * difference.slow_start
+    error = difference.ratios[START].error * difference.slow_start
     took = 2 * difference.switch
-    return abs(difference.step - took) < CAUSE_NEAR * took + error
+    if certain and CAUSE_CERTAIN * error > CAUSE_WITHIN * took:
+        return False
+    within = (CAUSE_INTERVAL if certain else CAUSE_CERTAIN) * error
+    return abs(difference.step - took) < CAUSE_NEAR * took + within
 
 
 def _route(difference: Difference) -> str:
     # Where that is neither likely nor out of the question, it may be a delay as well.
-    is_route = difference.switch and _is_route(difference, CAUSE_CERTAIN)
+    is_route = _is_route(difference, certain=False)
     each = number_text(difference.switch or 0.0)
     return f"a route over 2 switches more, of {each} us each" if is_route else ""
 
 
 def _not_route(difference: Difference) -> str:
-    if _is_route(difference, CAUSE_INTERVAL):
+    if _is_route(difference, certain=True):
         return ""
     words = "a delay on the way" if difference.switch else "a longer route or a delay on the way"
     known = difference.states[OVERHEAD] == SAME
@@ -302,7 +309,9 @@ def differ(good: Sequence[Curve], slow: Sequence[Curve]) -> Difference:
         raise ValueError(f"{len(good)} good curves and {len(slow)} slow ones were measured")
     sizes = tuple(sorted(set.intersection(*({*curve.sizes} for curve in (*good, *slow)))))
     times = [np.array([_times(each, sizes) for each in side]) for side in (good, slow)]
-    switches = [loggp.switches(sizes, np.median(side, axis=0).tolist()) for side in times]
+    switches = [
+        loggp.switches(sizes, np.median(side, axis=0).tolist(), _noise_of(side)) for side in times
+    ]
     first = min([each[0] for each in switches if each], default=sizes[-1] + 1)
     last = max([each[-1] for each in switches if each], default=sizes[0])
     small = max(sum(size < first for size in sizes), LINE_FEWEST)
@@ -381,20 +390,19 @@ def _without(curve: Curve, times: Sequence[float], overheads: Sequence[float]) -
 def _parameter(
     times: Sequence[Floats], sizes: Sequence[int], what: str
 ) -> tuple[tuple[float, float], Ratio]:
-    """Return intercept or slope of the usual curve of both sides, and their ratio.
+    """Return intercept or slope of both sides, and their ratio.
 
-    Its error is known by the bootstrap; drawn are curves (Efron 1979). Where these are few, the
-    error of the line counts if it is more, and one side is known no better than curves of the
-    other one are.
+    Each curve has its own line: what passed while it was measured, as a lower clock, makes it
+    another one as a whole. Where curves are few, the error of a line counts if it is more, and one
+    side is known no better than curves of the other one are.
     """
     values, errors = [], []
     for side in times:
-        draw = np.random.default_rng(len(side)).integers(len(side), size=(CAUSE_DRAWS, len(side)))
-        usual = np.vstack([np.median(side, axis=0), np.median(side[draw], axis=1)])
-        fitted = loggp.lines(sizes, usual)
+        fitted = loggp.lines(sizes, side)
         found, error = fitted[:2] if what == START else fitted[2:4]
-        values.append(float(found[0]))
-        errors.append(max(float(error[0]), float(np.std(found[1:]))))
+        value, known = _usual_value(found)
+        values.append(value)
+        errors.append(max(known, float(np.median(error)) / math.sqrt(len(side))))
     good, slow = values
     if min(values) <= 0:
         return (good, slow), NOT_MEASURED
@@ -402,6 +410,26 @@ def _parameter(
     few, many = sorted((0, 1), key=lambda side: len(times[side]))
     off[few] = max(off[few], off[many] * math.sqrt(len(times[many]) / len(times[few])))
     return (good, slow), Ratio(math.log(slow / good), math.hypot(*off, LINE_NOISE))
+
+
+def _usual_value(values: Floats) -> tuple[float, float]:
+    """Return Huber's mean of values (1964) and its standard error, 0 of one value."""
+    middle, spread = map(float, middle_and_spread(values))
+    counts = np.ones(len(values))
+    for _ in range(LINE_TURNS if spread else 0):
+        off = np.maximum(np.abs(values - middle), LINE_HUBER * spread)
+        counts = LINE_HUBER * spread / off
+        middle = float((counts * values).sum() / counts.sum())
+    bounded = float(((counts * (values - middle)) ** 2).sum()) / max(len(values) - 1, 1)
+    return middle, math.sqrt(bounded / len(values)) / float(np.mean(counts == 1))
+
+
+def _noise_of(times: Floats) -> float:
+    """Return the relative noise of the usual time beside other sizes; 0 of one curve."""
+    logs = np.log(times)
+    off = logs - np.median(logs, axis=0)
+    off -= np.median(off, axis=1, keepdims=True)
+    return MEDIAN_ERROR * MAD_TO_STD * float(np.median(np.abs(off))) / math.sqrt(len(times))
 
 
 def _apart(good: Sequence[float], slow: Sequence[float]) -> Ratio:

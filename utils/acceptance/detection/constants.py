@@ -228,6 +228,10 @@ INCIDENT_BACK = 0.7
 LINE_FEWEST, LINES_FEWEST, LINES_MOST = 3, 6, 4
 #: Relative noise below which nothing is looked for. [chosen] clocks and the digits of an output.
 LINE_NOISE = 0.005
+#: What one more line of a curve costs, in logarithms of the number of sizes. [derived] its two
+#: parameters one each, and where it begins two: so much a change point costs where its place is
+#: searched (Zhang, Siegmund, Biometrics 2007).
+LINE_PRICE = 4
 #: Residuals count in full up to so many spreads, beyond that in proportion. [derived] Huber 1964:
 #: it keeps 95 % of the efficiency with normal noise.
 LINE_HUBER = 1.345
@@ -261,8 +265,6 @@ CAUSE_ANOTHER = 0.25
 CAUSE_NEAR = 0.1
 #: Messages of which the 99th percentile is told, in bytes. [chosen] longer ones are few in a loop.
 CAUSE_SHORT = 1024
-#: Draws of the bootstrap. [derived] an error is known to a tenth: 1 / sqrt(2 x 50).
-CAUSE_DRAWS = 50
 
 # ---- Drift and the baseline (regressions/changes.py, new_baseline.py)
 

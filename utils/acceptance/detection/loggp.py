@@ -24,6 +24,7 @@ from acceptance.detection.constants import (
     LINE_FEWEST,
     LINE_HUBER,
     LINE_NOISE,
+    LINE_PRICE,
     LINE_SETTLED,
     LINE_STRAY,
     LINE_TURNS,
@@ -98,11 +99,12 @@ def _solve(size: Floats, time: Floats, weight: Floats) -> tuple[Floats, Floats]:
     return np.maximum(start, 0), np.where(start < 0, steepest, slope)
 
 
-def switches(sizes: Sequence[int], times: Sequence[float]) -> tuple[int, ...]:
+def switches(sizes: Sequence[int], times: Sequence[float], known: float = 0.0) -> tuple[int, ...]:
     """Return the sizes from which on another line holds: where the protocol switches.
 
-    A curve has as many lines as the Bayesian information criterion asks for. Raises ValueError for
-    fewer than `LINES_FEWEST` sizes, or what is no measurement.
+    A curve has as many lines as the Bayesian information criterion asks for. `known` is the
+    relative noise of the times where other curves show it; 0: the lines alone tell it. Raises
+    ValueError for fewer than `LINES_FEWEST` sizes, or what is no measurement.
     """
     count = len(sizes)
     if count < LINES_FEWEST or count != len(times):
@@ -112,16 +114,16 @@ def switches(sizes: Sequence[int], times: Sequence[float]) -> tuple[int, ...]:
     ends = [(i, j) for i in range(count) for j in range(i + LINE_FEWEST, count + 1)]
     first, last = np.array(ends).T[:, :, None]
     inside = (first <= np.arange(count)) & (np.arange(count) < last)
-    found, noise = [(0, count)], math.inf
+    found, noise, least = [(0, count)], math.inf, max(known, LINE_NOISE)
     fitted = lines(sizes, times)
     off = _off(sizes, times, fitted, [0], np.ones((1, count), bool))
     # From one line on: as many as the noise asks for which those before have left.
     for _ in range(LINE_TURNS):
         free = max(count - 3 * len(found), 1) / count
         spread = MAD_TO_STD * float(np.median(off)) / math.sqrt(free)
-        if spread > noise * (1 - LINE_SETTLED) or noise == LINE_NOISE:
+        if spread > noise * (1 - LINE_SETTLED) or noise == least:
             break
-        noise = max(spread, LINE_NOISE)
+        noise = max(spread, least)
         fitted = lines(sizes, times, noise, inside)
         found = _best(dict(zip(ends, fitted.cost.tolist(), strict=True)), count)
         off = _off(sizes, times, fitted, [ends.index(each) for each in found], inside)
@@ -143,9 +145,8 @@ def _off(
 
 def _best(costs: dict[tuple[int, int], float], count: int) -> list[tuple[int, int]]:
     """Return the ends of the lines with the least cost, each more of which has to be worth it."""
-    # best[j]: cost and lines of the first j sizes, by the number of lines; a line takes two
-    # parameters and where it begins.
-    price = 3 * math.log(count)
+    # best[j]: cost and lines of the first j sizes, by the number of lines.
+    price = LINE_PRICE * math.log(count)
     best: dict[int, dict[int, tuple[float, list[tuple[int, int]]]]] = {0: {0: (0.0, [])}}
     for (i, j), cost in sorted(costs.items(), key=lambda item: item[0][1]):
         for number, (before, chosen) in best.get(i, {}).items():
