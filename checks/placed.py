@@ -40,6 +40,9 @@ from .partitions import (
 )
 from .pinned import Pinned
 
+#: Of more ranks the adapters are not asked for: each writes a file.
+MOST_LOGS = 256
+
 
 def published_counts(partition, benchmark: str) -> set[int]:
     """Return the numbers of processes for which papers have results of a partition."""
@@ -270,7 +273,7 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
             variables["ACCEPTANCE_LINKS"] = LINKS
             variables["ACCEPTANCE_LINK_SCRIPT"] = str(link_report.SCRIPT if between else WAITED)
             self.keep_files = [*self.keep_files, LINKS]
-            if between and self.fabric and self.fabric.states_links:
+            if between and self.fabric and self.fabric.states_links and self.np <= MOST_LOGS:
                 variables["ACCEPTANCE_UCX"] = "1"
         self.env_vars.update(variables)
         self.num_tasks_per_socket = self.layout.per_socket if self.family == "srun" else None

@@ -8,6 +8,7 @@ import pytest
 from acceptance.core.paths import ROOT
 from acceptance.fabric import Facts, adapters
 from acceptance.fabric.adapters import Way, of_ucx
+from acceptance.fabric.plausibility import LONGEST
 from acceptance.fabric.rails import Rails
 from tests.needs import requires
 from tests.places import PATIENCE
@@ -49,6 +50,26 @@ def test_ranks_of_a_real_mpi_say_over_which_interface_they_send(tmp_path):
     ways = adapters.read(tmp_path / "links", {0: "node1", 1: "node2"}, [])
     assert ways == {0: Way("node1", ("lo",), "UCX"), 1: Way("node2", ("lo",), "UCX")}
     assert adapters.text_of(ways) == "lo: ranks 0, 1 (UCX)"
+
+
+def test_a_long_log_is_read_from_its_start(tmp_path):
+    line = f"{START}ep_cfg[1]: tag(tcp/eth1)\n"
+    (tmp_path / "0.ucx").write_text(line + "-" * LONGEST)
+    assert adapters.read(tmp_path, {0: "node1"}, [])[0].adapters == ("eth1",)
+
+
+@pytest.mark.parametrize(
+    "own", [{"UCX_LOG_LEVEL": "warn"}, {"UCX_LOG_FILE": "mine"}], ids=lambda own: next(iter(own))
+)
+def test_a_site_s_own_log_of_ucx_stays(tmp_path, own):
+    told = {"ACCEPTANCE_UCX": "1", "ACCEPTANCE_LINKS": "links", "PMI_RANK": "1"}
+    told |= {"MPI_LOCALRANKID": "1"}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("UCX")}
+    done = subprocess.run(
+        ["sh", RANK, "env"], cwd=tmp_path, env=kept | told | own, capture_output=True, text=True
+    )
+    said = dict(line.split("=", 1) for line in done.stdout.splitlines() if line[:3] == "UCX")
+    assert said == own, done.stderr
 
 
 @pytest.mark.parametrize(

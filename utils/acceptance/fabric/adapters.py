@@ -20,10 +20,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from acceptance.core.errors import read_whole
 from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
-from acceptance.core.text import plural, shortened
+from acceptance.core.text import plural, read_bounded, shortened
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.node import Port, deviation
 from acceptance.fabric.plausibility import LONGEST, readings_of
@@ -72,7 +71,7 @@ def read(folder: Path, ranks: Mapping[int, str], every: Sequence[Rails]) -> dict
     ways = {}
     for rank, node in sorted(ranks.items()):
         path = folder / f"{rank}.ucx"
-        said = of_ucx(read_whole(path, LONGEST)) if path.is_file() else ()
+        said = of_ucx(read_bounded(path, LONGEST)[0]) if path.is_file() else ()
         used = tuple(rails[node].used) if node in rails else ()
         if said:
             ways[rank] = Way(node, said, _UCX)

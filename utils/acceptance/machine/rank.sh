@@ -13,7 +13,8 @@
 # FOLDER/NODE.before and FOLDER/NODE.after; of several launches before the first, after the last.
 # With ACCEPTANCE_GPUS=N each rank of a node has another one of its N GPUs first, for programs that
 # take the first one. All stay visible: CUDA copies from one to another only where it sees both.
-# With ACCEPTANCE_UCX each rank has UCX say in that folder, in RANK.ucx, which adapters it takes.
+# With ACCEPTANCE_UCX each rank has UCX say in that folder, in RANK.ucx, which adapters it takes,
+# unless the site has UCX log elsewhere.
 # The program has its number in ACCEPTANCE_RANK, whatever launched it.
 # SYSFS and STATUS stand for /sys and /proc/self/status in tests.
 
@@ -69,9 +70,9 @@ if [ -n "$ACCEPTANCE_GPUS" ]; then
     export CUDA_VISIBLE_DEVICES="$gpus"
 fi
 
-if [ -n "$ACCEPTANCE_UCX" ] && [ -n "$rank" ] && [ -z "$UCX_LOG_FILE" ]; then
+if [ -n "$ACCEPTANCE_UCX" ] && [ -n "$rank" ] && [ -z "$UCX_LOG_LEVEL$UCX_LOG_FILE" ]; then
     mkdir -p "$ACCEPTANCE_LINKS"
-    export UCX_LOG_LEVEL="${UCX_LOG_LEVEL:-info}" UCX_LOG_FILE="$ACCEPTANCE_LINKS/$rank.ucx"
+    export UCX_LOG_LEVEL=info UCX_LOG_FILE="$ACCEPTANCE_LINKS/$rank.ucx"
 fi
 
 if [ -z "$ACCEPTANCE_LINKS" ] || [ "$first" != 0 ]; then
