@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from acceptance.machine import broken_promise, provision
+from acceptance.suites import SUITES
 from tests import made_apptainer, module_systems
 from tests import stored as database
 from tests.checks.test_own_configuration import OwnSite
@@ -14,52 +16,58 @@ from tests.conftest import BIN, needs_wheels
 from tests.needs import requires
 from tests.places import ROOT, WHEELS
 
-pytestmark = [needs_wheels, requires("unshare", "mount", "taskset")]
-#: Environment -> what its extras say beside the MPI.
+LMOD = "/usr/share/lmod/lmod/libexec/lmod"
+pytestmark = [needs_wheels, requires("unshare", "mount", "taskset", LMOD)]
+#: Environment -> what its extras have in place of those of the guide.
 EXTRAS = {
-    "good": {"images": {"imb": "{}/imb.sif"}, "suites": {"imb": "/mnt/bin"}},
-    "on-path": {"images": {"imb": "{}/imb.sif"}},
+    "contained": {},
+    "on-path": {"suites": {}, "versions": {}},
+    "crowded": {"images": {"imb": "{}/crowded.sif"}},
     "absent": {"images": {"imb": "{}/none.sif"}},
     "empty": {"images": {"imb": "{}/empty.sif"}, "suites": {"imb": "/mnt"}},
-    "broken": {"images": {"imb": "{}/broken.sif"}, "suites": {"imb": "/mnt"}},
-    "folder": {"images": {"imb": "{}"}, "suites": {"imb": "/mnt"}},
+    "broken": {"images": {"imb": "{}/broken.sif"}},
+    "folder": {"images": {"imb": "{}"}},
     "address": {"images": {"imb": "docker://registry/imb:latest"}},
-    "older": {
-        "images": {"imb": "{}/imb.sif"}, "suites": {"imb": "/mnt/bin"},
-        "versions": {"imb": "2019.6"},
-    },
-    "crowded": {"images": {"imb": "{}/crowded.sif"}, "suites": {"imb": "/mnt/bin"}},
-}  # fmt: skip
-EXTRAS_OF_PARTITION = {"nodes": 1, "cores": 2, "memory": 2**30}
-ONE = ("-c", "checks/imb.py", "-n", "PingPong", "-S", "ImbMpi1.msglog=0:4", "-r")
+    "older": {"versions": {"imb": "2019.6"}},
+}
+RUNNING = ("contained", "on-path", "crowded")
+#: Few repetitions: two ranks on one core take turns.
+OPTIONS = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:1", "-S", "ImbMpi1.repetitions=1")
 
 
 class SiteOfImages(OwnSite):
-    """A site whose suites are in images, and whose MPI is that of the wheels."""
+    """A site with a suite in images; the MPI and Apptainer are modules, as in the guide."""
 
-    def use(self, *names, platform="Apptainer"):
+    def documented(self):
+        """Return what the guide adds to a partition, and its environment, with paths of here."""
+        text = (ROOT / "config/site.md").read_text()
+        text = text.partition("## Suites in images of containers\n")[2]
+        text = text.partition("\nReFrame then")[0].replace("/opt/images", str(self.folder))
+        partition, environment = text.replace("/opt/imb/bin", "/mnt/bin").strip().split("\n\n")
+        return ast.literal_eval(f"{{{partition}\n}}"), *ast.literal_eval(f"[{environment}]")
+
+    def use(self, *names):
         """Write the configuration with some of the environments."""
+        partition, environment = self.documented()
         environments = [
-            {
-                "name": name, "features": ["imb"],
-                "extras": {
-                    "mpi": "intel-mpi",
-                    **{
-                        key: {"imb": stated["imb"].format(self.folder)}
-                        for key, stated in EXTRAS[name].items()
-                    },
-                },
-                "env_vars": [
-                    ["PATH", f"{self.folder}/mpi:$PATH"],
-                    ["LD_LIBRARY_PATH", f"{WHEELS}/lib"],
-                    ["I_MPI_ROOT", str(WHEELS)],
-                ],
-            }
+            {**environment, "name": name, "extras": {**environment["extras"], **EXTRAS[name]}}
             for name in names
-        ]  # fmt: skip
-        runs = [{"type": platform, "env_vars": [["PATH", f"{self.folder}/bin:$PATH"]]}]
-        partition = {"container_platforms": runs if platform else []}
-        self.configure({**partition, "extras": EXTRAS_OF_PARTITION}, environments)
+        ]
+        extras = {"nodes": 1, "cores": 2, "memory": 2**30}
+        self.configure({**partition, "extras": extras}, environments)
+        text = self.file.read_text().replace("'{}", f"'{self.folder}")
+        self.file.write_text(text.replace("'hostnames'", "'modules_system': 'lmod', 'hostnames'"))
+
+    def write_modules(self):
+        """Write the modules that the guide names."""
+        modules = self.folder / "modulefiles"
+        (modules / "impi").mkdir(parents=True)
+        (modules / "impi/2021").write_text(
+            f"#%Module\nprepend-path PATH {self.folder}/mpi\nsetenv I_MPI_ROOT {WHEELS}\n"
+            f"prepend-path LD_LIBRARY_PATH {WHEELS}/lib\n"
+        )
+        (modules / "apptainer").write_text(f"#%Module\nprepend-path PATH {self.folder}/bin\n")
+        return module_systems.variables("lmod", self.folder / "lmod", modules)
 
     def rows(self):
         """Return what the doctor says of IMB: environment -> state and what it found."""
@@ -87,60 +95,45 @@ def contained(tmp_path_factory):
     made_apptainer.image(site.folder / "crowded.sif", WHEELS.resolve(), *inside, "cpus 0")
     made_apptainer.image(site.folder / "empty.sif", site.folder / "mpi")
     (site.folder / "broken.sif").write_text("no image\n")
-    site.environment["PATH"] = f"{BIN}:{os.environ['PATH']}"
+    site.environment |= {**site.write_modules(), "PATH": f"{BIN}:{os.environ['PATH']}"}
     return site
 
 
-def test_a_suite_in_an_image_runs_where_it_should_and_its_provenance_has_the_image(contained):
-    contained.use("on-path")
-    done = contained.reframe(*ONE)
-    status, verdict = contained.gate()
-    assert (done.status, status) == (0, 0), (verdict, done.output, done.errors)
-    assert verdict["passed"] == 1
+@pytest.fixture(scope="module")
+def ran(contained):
+    """What a run with three environments stored: environment -> case."""
+    contained.use(*RUNNING)
+    done = contained.reframe("-c", "checks/imb.py", "-r", *OPTIONS)
+    found = {case.environment: case for case in database.session(contained.database).cases}
+    assert {*found} == {*RUNNING}, done.output + done.errors
+    return found
+
+
+def test_a_suite_in_an_image_runs_where_it_should_and_its_provenance_has_the_image(contained, ran):
     digest = hashlib.sha256((contained.folder / "imb.sif").read_bytes()).hexdigest()
-    for case in database.session(contained.database).cases:
-        assert case.provenance["program"] == f"/mnt/bin/IMB-MPI1 in {contained.folder}/imb.sif"
-        assert case.provenance["image"] == f"imb.sif sha256:{digest}"
-        assert case.provenance["container"] == made_apptainer.VERSION
-        assert case.provenance["suite"].startswith("IMB 2021.")
-        assert "placement" not in case.provenance, "it was verified"
+    for name in ("contained", "on-path"):
+        told = ran[name].provenance
+        assert ran[name].passed, ran[name].fail_reason
+        assert told["program"] == f"/mnt/bin/IMB-MPI1 in {contained.folder}/imb.sif"
+        assert told["image"] == f"imb.sif sha256:{digest}"
+        assert told["container"] == made_apptainer.VERSION
+        assert told["modules"] == "impi/2021 apptainer"
+        assert told["suite"].startswith("IMB 2021.")
+        assert "placement" not in told, "it was verified"
+    contained.use("contained", "on-path")
     for state, found in contained.rows().values():
         assert state == "ok"
-        assert f"imb.sif sha256:{digest}, {made_apptainer.VERSION}, intel-mpi@20" in found
+        assert f"imb.sif sha256:{digest}, {made_apptainer.VERSION}, impi/2021 apptainer" in found
         assert ", version 2021." in found
 
 
-def documented(site):
-    """Return what the guide adds to a partition, and its environment, with the paths of a site."""
-    text = (ROOT / "config/site.md").read_text()
-    text = text.partition("## Suites in images of containers\n")[2].partition("\nReFrame then")[0]
-    text = text.replace("/opt/images", str(site.folder)).replace("/opt/imb/bin", "/mnt/bin")
-    partition, environment = text.strip().split("\n\n")
-    return ast.literal_eval(f"{{{partition}\n}}"), *ast.literal_eval(f"[{environment}]")
-
-
-def test_the_guide_has_apptainer_and_the_mpi_from_modules(contained):
-    modules = contained.folder / "modulefiles"
-    shell = module_systems.variables("lmod", contained.folder / "lmod", modules)
-    if isinstance(shell, str):
-        pytest.skip(shell)
-    (modules / "impi").mkdir(parents=True)
-    mpi = f"prepend-path PATH {contained.folder}/mpi\nprepend-path LD_LIBRARY_PATH {WHEELS}/lib\n"
-    (modules / "impi/2021").write_text(f"#%Module\n{mpi}setenv I_MPI_ROOT {WHEELS}\n")
-    (modules / "apptainer").write_text(f"#%Module\nprepend-path PATH {contained.folder}/bin\n")
-    partition, environment = documented(contained)
-    contained.configure({**partition, "extras": EXTRAS_OF_PARTITION}, [environment])
-    text = contained.file.read_text()
-    contained.file.write_text(text.replace("'hostnames'", "'modules_system': 'lmod', 'hostnames'"))
-    done = contained.reframe(*ONE, **shell)
-    assert done.status == 0, done.output + done.errors
-    (case,) = database.session(contained.database).cases
-    assert case.provenance["program"] == f"/mnt/bin/IMB-MPI1 in {contained.folder}/imb.sif"
-    assert case.provenance["modules"] == "impi/2021 apptainer"
+def test_ranks_that_stand_elsewhere_inside_an_image_are_told(ran):
+    failing = [each.kind for each in ran["crowded"].findings if each.fails]
+    assert "misplaced" in failing, ran["crowded"].fail_reason
 
 
 def test_what_is_wrong_with_images_is_said_before_anything_runs(contained):
-    wrong = ("absent", "empty", "broken", "folder", "address", "older")
+    wrong = {*EXTRAS} - {*RUNNING}
     contained.use(*wrong)
     rows = contained.rows()
     assert {name: state for name, (state, _) in rows.items()} == dict.fromkeys(wrong, "BROKEN")
@@ -154,46 +147,74 @@ def test_what_is_wrong_with_images_is_said_before_anything_runs(contained):
         "older": '"versions": {"imb": "2019.6"}, and /mnt/bin/IMB-MPI1 is of 2021.',
     }.items():
         assert text in re.sub(r" +", " ", rows[name][1]), rows[name][1]
-    done = contained.reframe(*ONE)
+    done = contained.reframe("-c", "checks/imb.py", "-r", *OPTIONS)
     status, verdict = contained.gate()
     assert (done.status, status, verdict["passed"]) == (1, 1, 0)
     found = {
-        case["where"].rpartition("+")[2]: (each["kind"], each["remedy"])
+        case["where"].rpartition("+")[2]: each["kind"]
         for case in verdict["cases"]
         for each in case["findings"]
         if each["fails"]
     }
-    assert {*found} == {*wrong}
-    assert {kind for kind, _ in found.values()} == {"other-software"}
+    assert found == dict.fromkeys(wrong, "other-software")
+
+
+@pytest.fixture
+def environment(contained):
+    """An environment with images, as a dictionary, without modules."""
+    suites = ("npb", "patterns", "himeno", "netperf", "imb")
+    variables = {"PATH": f"{contained.folder}/bin:{contained.folder}/mpi:$PATH"}
+    return {
+        "name": "gnu", "features": suites, "env_vars": {**variables, "I_MPI_ROOT": str(WHEELS)},
+        "extras": {
+            "mpi": "intel-mpi", "images": dict.fromkeys(suites, f"{contained.folder}/imb.sif"),
+            "suites": {"npb": "/mnt/bin", "imb": "/mnt/bin"},
+        },
+        "container": {"type": "Apptainer"},
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("platform", "text"),
     [
-        ("", 'what runs it is not stated: write "container_platforms": [{"type": "Apptainer"}]'),
-        ("Docker", "what runs it is Docker: write"),
-        ("Singularity", "no singularity, which runs "),
+        ({}, 'what runs it is not stated: write "container_platforms": [{"type": "Apptainer"}]'),
+        ({"type": "Docker"}, "what runs it is Docker: write"),
+        ({"type": "Singularity"}, "no singularity, which runs "),
     ],
-)  # fmt: skip
-def test_what_does_not_run_images_is_said(contained, platform, text):
-    contained.use("good", platform=platform)
-    state, found = contained.rows()["good"]
-    assert state == "BROKEN"
-    assert text in found
+)
+def test_what_does_not_run_images_is_said(environment, platform, text):
+    assert text in broken_promise({**environment, "container": platform}, SUITES["imb"])
 
 
-def test_ranks_that_stand_elsewhere_inside_an_image_are_told(contained):
-    contained.use("crowded")
-    contained.reframe(*ONE, "-S", "ImbMpi1.msglog=0:1", "-S", "ImbMpi1.repetitions=1")
-    status, verdict = contained.gate()
-    assert status == 1
-    (case,) = database.session(contained.database).cases
-    assert "misplaced" in [each.kind for each in case.findings if each.fails], verdict["problems"]
+def test_what_is_not_run_in_images_is_refused(environment):
+    for suite, text in {
+        "himeno": "Himeno's benchmark is not run in an image",
+        "netperf": "Netperf is not run in an image",
+        "patterns": 'name the folder inside that has patterns: "suites": {"patterns": "<folder>"}',
+    }.items():
+        assert text in broken_promise(environment, SUITES[suite])
+    by_spack = {**environment, "features": ["spack", "imb"]}
+    assert "Spack builds it (the feature spack), and it has the image" in broken_promise(
+        by_spack, SUITES["imb"]
+    )
+
+
+def test_the_folder_of_npb_inside_has_programs(environment):
+    told, fault = provision(environment, SUITES["npb"])
+    assert not fault
+    assert told.startswith("/mnt/bin in ")
+    extras = {**environment["extras"], "suites": {"npb": "/mnt/none"}}
+    fault = broken_promise({**environment, "extras": extras}, SUITES["npb"])
+    assert fault.endswith("imb.sif, below /mnt/none")
+    assert "a program is not in the image" in fault
+    extras = {**environment["extras"], "suites": {}}
+    fault = broken_promise({**environment, "extras": extras}, SUITES["npb"])
+    assert 'where NAS Parallel Benchmarks is: "suites": {"npb": "<folder>"}' in fault
 
 
 def test_nothing_but_what_is_bound_is_seen_inside(contained):
     program = contained.folder / "bin/apptainer"
-    words = ("exec", str(contained.folder / "imb.sif"), "/bin/ls", str(ROOT))
+    words = ("exec", "--pwd", "/", str(contained.folder / "imb.sif"), "/bin/ls", str(ROOT))
     assert contained.run(program, *words).output == ""
     refused = contained.run(program, "exec", "--no-such", *words[1:])
     assert (refused.status, "unknown flag" in refused.errors) == (255, True)

@@ -147,23 +147,29 @@ def test_what_is_wrong_with_modules_is_said_before_anything_runs(modular):
 def test_a_listing_has_the_same_lines_and_a_run_fails_with_them(modular):
     if modular.kind == "envmod":
         pytest.skip("the lines are those of Lmod")
-    modular.use("lmod", "good", *WRONG)
-    options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:4")
+    modular.use("lmod", "built", "wrapped", *WRONG)
+    options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:1", "-S", "ImbMpi1.repetitions=5")
     done = modular.reframe("-c", "checks/imb.py", "-r", *options)
     status, verdict = modular.gate()
     assert (done.status, status) == (1, 1)
-    assert verdict["passed"] == 2, "with its build"
+    assert verdict["passed"] == 3, "with both builds"
     failed = [each for each in verdict["problems"] if each["kind"] == "case-failed"]
     assert sorted(each["place"][0].rpartition("+")[2] for each in failed) == [
-        "other", "unloadable", "without",
+        "other", "unloadable", "without", "wrapped",
     ]  # fmt: skip
     for each in failed:
         assert each["text"].count("\n") == 0
+    cases = {each.environment: each for each in database.session(modular.database).cases}
+    assert cases["built"].passed
+    assert cases["built"].provenance["easybuild"] == "2021.11 by EasyBuild 5.4.1"
+    (told,) = [each for each in cases["wrapped"].findings if each.fails]
+    assert told.kind == "other-software"
+    assert 'states "versions": {"imb": "2019.6"}, and rfm_job.out is of 2021.11' in told.text
     lines = [line for line in (done.output + done.errors).splitlines() if "its cases fail" in line]
     assert len(lines) == 3
 
 
-def test_versions_count_before_a_run_where_something_tells_them_else_after_it(modular):
+def test_versions_count_before_a_run_where_something_tells_them(modular):
     modular.use(modular.kind, *VERSIONS)
     found = {
         row["found"].split()[0]: (row["state"], row["found"])
@@ -179,16 +185,6 @@ def test_versions_count_before_a_run_where_something_tells_them_else_after_it(mo
     assert '{"imb": "2021.7"}, and ' in older
     assert "opt/imb/IMB-MPI1 is of 2021.11: name that version, or another module" in older
     assert wrapped.endswith(", version not told before it runs")
-    if modular.kind == "envmod":
-        return  # what runs is the same
-    options = ("-n", "PingPong", "-S", "ImbMpi1.msglog=0:1", "-S", "ImbMpi1.repetitions=5")
-    modular.reframe("-c", "checks/imb.py", "-r", *options)
-    cases = {each.environment: each for each in database.session(modular.database).cases}
-    assert cases["built"].passed
-    assert cases["built"].provenance["easybuild"] == "2021.11 by EasyBuild 5.4.1"
-    (told,) = cases["wrapped"].findings
-    assert (told.kind, told.fails) == ("other-software", True)
-    assert 'states "versions": {"imb": "2019.6"}, and rfm_job.out is of 2021.11' in told.text
 
 
 def test_a_program_that_no_module_brings_is_refused(modular):

@@ -89,24 +89,25 @@ class Image:
     def find(self, folder: str, *names: str) -> Path:
         """Return the first of these programs, below a folder or, without one, on PATH inside.
 
-        Raises ImageFault.
+        Without names any program does. Raises ImageFault.
         """
         paths = _listed(self, folder)
-        for name in names:
-            if path := next((path for path in paths if path.name == name), None):
-                return path
+        alike = (path for name in names for path in paths if path.name == name)
+        if path := next(alike if names else iter(paths), None):
+            return path
         where = f"below {folder}" if folder else "on its PATH"
-        raise ImageFault(f"{' or '.join(names)} is not in the image {self.path}, {where}")
+        what = " or ".join(names) or "a program"
+        raise ImageFault(f"{what} is not in the image {self.path}, {where}")
+
+    def read(self, program: Path) -> bytes:
+        """Return what is in a file, as text; raises ImageFault."""
+        return _read(self, program)
 
     def told(self) -> dict[str, str]:
         """Return what tells this image from others, and what runs it."""
         status = self.path.stat()
         digest = _checksum(self.path, status.st_size, status.st_mtime_ns)
-        version = machine.run([self.command, "--version"], _PATIENCE, env=self.variables)
-        return {
-            "image": f"{self.path.name} sha256:{digest}",
-            "container": version.out.strip() or f"{self.command}: {version.fault}",
-        }
+        return {"image": f"{self.path.name} sha256:{digest}", "container": _platform(self)}
 
 
 @functools.cache
@@ -114,6 +115,18 @@ def _listed(image: Image, folder: str) -> list[Path]:
     """Return the executables below a folder inside, the highest first, or those on PATH."""
     paths = map(Path, image.run("/bin/sh", "-c", _LIST, "sh", folder).splitlines())
     return sorted(paths, key=lambda path: (len(path.parts), path)) if folder else [*paths]
+
+
+@functools.cache
+def _read(image: Image, program: Path) -> bytes:
+    return image.run("cat", str(program)).encode()
+
+
+@functools.cache
+def _platform(image: Image) -> str:
+    """Return the version of what runs an image."""
+    done = machine.run([image.command, "--version"], _PATIENCE, env=image.variables)
+    return done.out.strip() or done.fault
 
 
 @functools.cache

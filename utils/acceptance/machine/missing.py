@@ -339,7 +339,7 @@ def read_program(environment: Environment, suite: str, program: Path) -> bytes:
     Raises ImageFault.
     """
     if image := image_of(environment, suite):
-        return image.run("cat", str(program)).encode()
+        return image.read(program)
     return program.read_bytes() if os.access(program, os.R_OK) else b""
 
 
@@ -476,7 +476,7 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
         if programs and not every:
             break
     lacking = faults[0] if faults and (every or not programs) else ""
-    if not (folder or ours or programs or image):
+    if not (folder or ours or programs):
         example = f'"suites": {{"{suite.key}": "<folder>"}}'
         fault = f"not in its `extras` where {suite.title} is: {example}"
         return "", "; ".join(filter(None, (fault, lacking)))
@@ -484,11 +484,12 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
         return "", lacking
     if looked_at and programs and (other := _other_mpi(environment)):
         return "", other
-    if programs and (fault := _from_elsewhere(environment, suite, programs[0])):
-        return "", fault
-    version = _version(environment, suite, programs[0]) if programs and not ours else ""
-    if fault := other_version(environment, suite.key, version, programs and programs[0]):
-        return "", fault
+    version = ""
+    if programs and not ours:
+        version = _version(environment, suite, programs[0])
+        fault = _from_elsewhere(environment, suite, programs[0])
+        if fault := fault or other_version(environment, suite.key, version, programs[0]):
+            return "", fault
     if ours and suite.source and not os.path.isdir(os.environ.get(suite.source, "")):
         return "", f"{suite.source} is not the folder of its source"
     beside = (Path(folder, name) for name in suite.inputs)
