@@ -221,8 +221,12 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
 
     @run_before("performance")
     def note_sharing(self):
-        """Note which other runs had jobs on this machine: it is no sample of its history then."""
-        self.record([] if self.is_dry_run() else shared_machine.sharing(self))
+        """Note which other runs had jobs on this machine: it is no sample of its history then.
+
+        And what of that and of other things nobody can know with this ReFrame.
+        """
+        if not self.is_dry_run():
+            self.record([*shared_machine.sharing(self), *reframe_patches.unknown()])
 
     @run_before("performance")
     def judge(self):

@@ -10,6 +10,8 @@ import contextlib
 import copy
 import functools
 import importlib
+import inspect
+import json
 import logging
 import sys
 import traceback
@@ -22,6 +24,7 @@ from reframe.core.exceptions import ForceExitError, JobSchedulerError, LoggingEr
 from reframe.core.logging import MultiFileHandler, getlogger
 
 from acceptance.core import machine
+from acceptance.core.findings import UNPATCHED, Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import half_made, marks
@@ -37,13 +40,17 @@ from .reframe_schedulers import (
 )
 from .reframe_slurm import cancel_by_beginnings, distribute_over_up, end_preempted, keep_whole
 
+#: Kinds of parameters that a call may fill by their place.
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
 
 @dataclass(frozen=True)
 class Patch:
     """A function of ReFrame (`module:name`, or `module:class.name`) and what replaces it.
 
     `make` gets the original and returns the replacement. Older releases have it as `before`.
-    `raises` is what the replacement raises on purpose, beside what ends a session.
+    `raises` is what the replacement raises on purpose, beside what ends a session. Without it no
+    verdict knows `judges`, if it has that: then no verdict is green.
     """
 
     target: str
@@ -52,6 +59,27 @@ class Patch:
     until: str
     before: str = ""
     raises: tuple[type[Exception], ...] = ()
+    judges: str = ""
+
+    def unfit(self) -> str:
+        """Return why it does not fit this ReFrame, empty if it does: all that a run would call."""
+        try:
+            original = inspect.unwrap(self.find()[2])
+            takes = inspect.signature(original).parameters.values()
+            given = [None for each in takes if each.kind in _POSITIONAL]
+            named = {each.name: None for each in takes if each.kind is each.KEYWORD_ONLY}
+            # What a decorator hides cannot be tried.
+            if all(each.kind is not each.VAR_POSITIONAL for each in takes):
+                inspect.signature(self.make(original)).bind(*given, **named)
+        except (ImportError, AttributeError, TypeError) as err:
+            return str(err)
+        return ""
+
+    @property
+    def lost(self) -> str:
+        """Say what a ReFrame does that it does not fit."""
+        unknown = f"; no verdict knows {self.judges}" if self.judges else ""
+        return f"ReFrame {reframe.VERSION} {self.behaviour}, or does it otherwise{unknown}"
 
     def around(self, original: Callable) -> Callable:
         """Return the replacement; of its own failures none reaches ReFrame.
@@ -129,18 +157,38 @@ def apply(version: str = reframe.VERSION) -> None:
     if fault := machine.unsupported_reframe(version):
         getlogger().warning(f"{fault}; see which patches of checks/reframe_patches.py it needs")
     for patch in PATCHES:
-        try:
-            owner, name, original = patch.find()
-        except (ImportError, AttributeError) as err:
+        if why := patch.unfit():
             getlogger().warning(
-                f"checks/reframe_patches.py: no patch of {patch.target} ({err}), so that ReFrame "
-                f"{version} {patch.behaviour}, or does it otherwise; see whether it can go"
+                f"checks/reframe_patches.py: no patch of {patch.target} ({why}), so that "
+                f"{patch.lost}; see whether it can go"
             )
             continue
+        owner, name, original = patch.find()
         if not hasattr(original, "patched"):
             replacement = patch.around(original)
             replacement.patched = True
             setattr(owner, name, replacement)
+
+
+@functools.cache
+def unknown() -> tuple[Finding, ...]:
+    """Return what no verdict on a run of this ReFrame can know, for its cases to store."""
+    return tuple(
+        Finding(
+            UNPATCHED,
+            f"no patch of {patch.target} fits ReFrame {reframe.VERSION} ({why}): nobody knows "
+            f"{patch.judges}",
+            what=patch.target,
+        )
+        for patch in PATCHES
+        if patch.judges and (why := patch.unfit())
+    )
+
+
+def tell() -> None:
+    """Print for `acceptance doctor`: target of each patch, and what is lost if it does not fit."""
+    found = [(patch.target, patch.unfit(), patch.lost) for patch in PATCHES]
+    print(json.dumps([(target, why and f"{why}: {lost}") for target, why, lost in found]))
 
 
 def mark() -> None:
@@ -434,18 +482,21 @@ PATCHES = (
         "cannot be opened",
         "it warns of each of them, as it does of a folder that it cannot make",
         raises=(LoggingError,),
+        judges="whether the perflogs lack a line",
     ),
     Patch(
         "reframe.core.schedulers.local:LocalJobScheduler.submit",
         shared_machine.announce,
         "does not notice another run that measures on the same cores",
         "it keeps runs on one machine apart",
+        judges=(_OTHERS := "whether another run measured on the same cores"),
     ),
     Patch(
         "reframe.core.schedulers.local:LocalJobScheduler._poll_job",
         shared_machine.announce_end,
         "is taken by other runs for one that measures on this machine until its jobs are gone",
         "it keeps runs on one machine apart",
+        judges=_OTHERS,
     ),
     # Python's own: ReFrame's handlers of its log derive from it.
     Patch(

@@ -211,11 +211,22 @@ def test_one_case_of_each_class_of_ours_is_looked_at_and_all_of_others():
 
 
 def test_another_reframe_is_reported_with_what_to_do(warnings):
-    reframe_patches.apply("4.11.0")
+    reframe_patches.apply("4.12.0")
     (warning,) = warnings
     oldest, first = machine.supported_reframe()
-    assert f"4.11.0 is not supported: it must be at least {oldest}, and before {first}" in warning
+    assert f"4.12.0 is not supported: it must be at least {oldest}, and before {first}" in warning
     assert "reframe_patches.py" in warning
+
+
+def test_a_patch_of_what_is_called_in_another_way_does_not_fit_and_no_verdict_is_green(warnings):
+    by_two = reframe_patches.Patch(
+        "reframe.utility.osext:tail", lambda tail: lambda one: tail(one), "shows all", "never",
+        judges="whether it was long",
+    )  # fmt: skip
+    assert by_two.unfit() == "too many positional arguments"
+    assert by_two.lost.endswith("or does it otherwise; no verdict knows whether it was long")
+    assert all(patch.unfit() == "" for patch in reframe_patches.PATCHES)
+    assert reframe_patches.unknown() == ()
 
 
 @pytest.mark.parametrize("target", ["reframe.core.schedulers.slurm:gone", "reframe.gone:gone"])

@@ -21,12 +21,21 @@ from tests.places import HERE, ROOT, WHEELS
 LOCK = (ROOT / "requirements.lock").read_text()
 PINNED = re.search(r"^reframe-hpc==(\S+)", LOCK, re.M)[1]
 OLDEST = f"{machine.supported_reframe()[0]}.0"
-#: More releases of ReFrame: `make test TESTS=tests/reframe_versions REFRAME="4.9.3 4.10.0"`.
+#: More of ReFrame, releases and source trees of what is to be one:
+#: `make test TESTS=tests/reframe_versions REFRAME="4.9.3 /path/to/reframe"`.
 MORE = os.environ.get("REFRAME", "").split()
+#: The next release, as long as no index has it: a source tree, if one is named.
+NEXT = next((name for name in MORE if "/" in name), None)
 #: One environment a release of ReFrame and a lock file; they last, for all but our wheel does.
 KEPT = HERE.root / "var/reframe"
 #: Packages that some releases of ReFrame want in a version of their own.
 FREE = ("reframe-hpc", "lxml", "jsonschema", "polars")
+
+
+def requirement(version):
+    """Return what installs a release, or a source tree: that without what it can do without."""
+    is_tree = "/" in version
+    return f"reframe-hpc[no-analytics] @ file://{version}" if is_tree else f"reframe-hpc=={version}"
 
 
 @dataclass
@@ -92,7 +101,8 @@ def make(folder, version):
     constraints = folder / "constraints.txt"
     constraints.write_text("\n".join(x for x in pinned if x.split("==")[0] not in FREE))
     options = ("pip", "install", "-q", "--python", folder / "bin/python")
-    done = uv(*options, "-c", constraints, f"reframe-hpc=={version}", "-r", ROOT / "pyproject.toml")
+    pins = ("-c", constraints, "-r", ROOT / "pyproject.toml")
+    done = uv(*options, *pins, requirement(version))
     if done.returncode:
         known = (*options, "--dry-run", "--no-deps", "--reinstall", "--refresh")
         if uv(*known, f"reframe-hpc=={PINNED}").returncode:
@@ -127,7 +137,8 @@ def environment(wheel):
 @contextlib.contextmanager
 def kept(version, wheel):
     """Give an environment with this wheel, to one session of tests at a time."""
-    key = f"{version}-{hashlib.sha256(LOCK.encode()).hexdigest()[:8]}-py{sys.version_info[1]}"
+    key = re.sub(r"[^\w.]+", "-", version).strip("-")
+    key += f"-{hashlib.sha256(LOCK.encode()).hexdigest()[:8]}-py{sys.version_info[1]}"
     venv = KEPT / key
     KEPT.mkdir(parents=True, exist_ok=True)
     with open(KEPT / f"{key}.lock", "w") as lock, tempfile.TemporaryDirectory() as site:
@@ -137,7 +148,8 @@ def kept(version, wheel):
             make(venv, version)
             (venv / "made").touch()
         options = ("-q", "--no-deps", "--reinstall", "--python", venv / "bin/python")
-        done = uv("pip", "install", *options, wheel)
+        tree = [requirement(version)] * ("/" in version)  # it may have changed
+        done = uv("pip", "install", *options, wheel, *tree)
         assert not done.returncode, done.stderr
         Path(site, "site.py").write_text(SITE.format(wheels=WHEELS))
         yield Environment(venv, Path(site))

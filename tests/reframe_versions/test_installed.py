@@ -1,6 +1,7 @@
 """What a site does with an installed copy, with each release of ReFrame: list, run, judge.
 
-The oldest supported release and the one of the lock file; `REFRAME="4.9.3 4.10.0"` names more.
+The oldest supported release, the one of the lock file, and a source tree of the next one where it
+is named; `REFRAME="4.9.3 4.10.0"` names more.
 """
 
 import json
@@ -14,14 +15,19 @@ import reframe
 from acceptance.core import machine
 from tests.conftest import needs_wheels
 from tests.places import ROOT
-from tests.reframe_versions.conftest import MORE, OLDEST, PINNED
+from tests.reframe_versions.conftest import MORE, NEXT, OLDEST, PINNED
 
 CHECKS = '-c "$(acceptance doctor --where checks)"'
 
 
-@pytest.fixture(scope="module", params=[*dict.fromkeys([OLDEST, PINNED, *MORE])])
+RELEASES = [*dict.fromkeys([OLDEST, PINNED, *MORE, NEXT])]
+
+
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda name: name or "next")
 def transcript(request, environment):
     """The first minutes of a site: command -> what it answers."""
+    if request.param is None:
+        pytest.skip("no source tree of the next ReFrame is named: REFRAME=/path/to/reframe")
     mine = environment(request.param)
     before = mine.contents()
     said = {
@@ -30,7 +36,10 @@ def transcript(request, environment):
         "gate": mine.shell("acceptance gate --format json"),
         "history": mine.shell("acceptance history --format json"),
     }
-    return request.param, mine, said, before
+    python = f"{mine.venv}/bin/python"
+    version = mine.shell(f"{python} -c 'import reframe; print(reframe.VERSION)'").output.strip()
+    assert "/" in request.param or version == request.param
+    return version, mine, said, before
 
 
 @needs_wheels

@@ -66,8 +66,9 @@ def test_the_word_and_the_forms_of_a_format_are_the_same_everywhere():
     }
     assert forms.pop(("gate",)) == ("text", "json", "junit")
     assert forms.pop(("fabric",)) == (*FORMS, "dot")
+    assert forms.pop(("references",)) == (*FORMS, "reframe")
     assert {*forms.values()} == {FORMS}
-    assert len(forms) == 11
+    assert len(forms) == 10
 
 
 def test_suites_that_can_be_mirrored_are_those_of_the_clone_and_of_the_site(site, tmp_path):

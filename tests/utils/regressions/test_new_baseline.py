@@ -385,3 +385,13 @@ def test_a_baseline_judges_the_next_run_of_a_real_check(site, recorded, folder):
     status, verdict = site.gate()
     assert status == 0
     assert (verdict["judged"], verdict["recorded"]) == ({"baseline replay": 48}, 0)
+
+
+def test_what_a_site_states_in_reframes_form_stays_as_it_is(path, folder):
+    (folder / "sites").mkdir()
+    text = "osu_bw:\n  made:compute:\n    latency_8: [1.6, null, 0.1, us]\n"
+    (folder / "sites/made.yaml").write_text(text)
+    steady(Database(path), 20)
+    proposal = proposed(path, folder)
+    assert the_refusal(proposal) == f"{folder}/sites/made.yaml:3 states it"
+    assert proposal.kept == []

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.metadata
+import json
 import os
 import re
 import shutil
@@ -9,9 +10,10 @@ import subprocess
 
 import pytest
 
+from acceptance.core.machine import Done
 from acceptance.machine import Spack, externals, prepared
 from acceptance.rfm import configuration
-from acceptance.site import BROKEN, MISSING, examine
+from acceptance.site import BROKEN, MISSING, doctor, examine
 from acceptance.suites import SUITES
 from tests import fake_spack
 from tests.places import ROOT, workspace
@@ -357,6 +359,18 @@ def test_a_reframe_that_is_not_supported(made, monkeypatch):
     numbers = [[int(part) for part in each.split(".")] for each in releases]
     assert numbers == sorted(numbers), "what is installed here is of these"
     assert "ReFrame" not in made.doctor()
+
+
+def test_each_patch_that_does_not_fit_the_reframe_is_named_with_what_is_lost(made, monkeypatch):
+    assert "patch" not in made.doctor()
+    said = Done(json.dumps([["reframe.a:b", "gone: it waits"], ["reframe.c:d", ""]]))
+    monkeypatch.setattr(doctor.machine, "run", lambda *_, **__: said)
+    fits, lost = doctor._patches("4.12.0", "pip install")
+    assert fits.found == "1 of 2 fit ReFrame 4.12.0"
+    assert (lost.state, lost.found) == ("missing", "reframe.a:b: gone: it waits")
+    monkeypatch.setattr(doctor.machine, "run", lambda *_, **__: Done(fault="python: no reframe"))
+    (unknown,) = doctor._patches("4.12.0", "pip install")
+    assert unknown.found == "cannot be tried with ReFrame 4.12.0: python: no reframe"
 
 
 def test_rows_of_references_that_judge_nothing_or_cannot_be_read(made):

@@ -130,3 +130,17 @@ def test_the_doctor_says_it(tmp_path):
     (row,) = [row for row in rows if row.what == "reference"]
     assert row.state == BROKEN
     assert "made.csv:2: judges nothing: made has no partition 'bach'" in row.found
+
+
+def test_a_reference_in_reframes_form_that_no_case_meets_is_said(unmet, tmp_path):
+    entry = "imb_PingPong:\n  made:batch:\n    latency_0: [1.5, null, 0.1, us]\n"
+    other = "imb_PingPang:\n  made:batc:\n    rate: [1.5, null, 0.1, us]\n"
+    assert not unmet()
+    path = tmp_path / "reference/sites/made.yaml"
+    path.write_text(entry)
+    assert not unmet()
+    path.write_text(entry.replace("latency_0", "latency_3") + other)
+    first, second = unmet()
+    assert (first.kind, first.fails) == ("reference-unmet", True)
+    assert f"{path}:3: judges nothing: message_size=3 is" in first.text
+    assert f"{path}:6: judges nothing: made has no partition 'batc'" in second.text

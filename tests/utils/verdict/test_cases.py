@@ -95,3 +95,11 @@ def test_a_suite_is_provided_by_the_environments_in_which_a_case_ran(judged):
     assert (osu.environments, osu.cases) == (("made:compute+spack-openmpi",), 4)
     assert (imb.environments, imb.cases) == ((), 1)
     assert "imb (OSU 7.5): 1 case, none ran" in verdict_text(verdict)
+
+
+def test_a_run_of_which_a_patch_does_not_tell_is_not_green(judged):
+    lost = {"kind": "unpatched", "text": "nobody knows whether it was alone", "what": "a:b"}
+    verdict = judged(made("A", findings=(lost,)), made("B", findings=(lost,)))
+    assert [(each.kind, each.text) for each in verdict.problems] == [("unpatched", lost["text"])]
+    assert verdict.problems[0].place == ("a:b",)
+    assert not any("nobody knows" in note for note in verdict.notes)

@@ -9,7 +9,14 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import acknowledgements, notify
-from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, SUFFERS, UNJUDGED, Finding
+from acceptance.core.findings import (
+    RECORDED_OTHERWISE,
+    SHARED,
+    SUFFERS,
+    UNJUDGED,
+    UNPATCHED,
+    Finding,
+)
 from acceptance.core.kinds import OF_LATE
 from acceptance.core.paths import ROOT
 from acceptance.fabric import kinds
@@ -162,7 +169,7 @@ def test_verdict_cases_times_and_findings():
     fault = Finding("misplaced", "misplaced: all on one node", fails=True)
     bad = replace(CASE, name="b", result="fail", findings=(down, slow, fault))
     # What is no link's: what load, other runs and simulators, and late messages show.
-    others = (SUFFERS, SHARED, RECORDED_OTHERWISE, UNJUDGED, *OF_LATE)
+    others = (SUFFERS, SHARED, RECORDED_OTHERWISE, UNJUDGED, UNPATCHED, *OF_LATE)
     alien = tuple(Finding(kind, "not of a link") for kind in others)
     rail = Finding("rail-uneven", "node1 eth1 share")
     twice = replace(CASE, name="c", partition="other", findings=(down, rail, *alien))

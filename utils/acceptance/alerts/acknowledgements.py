@@ -3,8 +3,8 @@
 What is wrong for one reason is one alert, however many metrics or cases show it. An acknowledged
 alert is listed, not sent, up to and including its end date; if it is still open then, it is sent
 again. An acknowledgement that names an alert by its id holds for the incident which was open when
-it was given, one that is a pattern for every alert that it matches. Stored in
-`var/alerts/acks.json`.
+it was given, one that is a pattern for every alert that it matches. One that says that failures
+are expected is of cases. Stored in `var/alerts/acks.json`.
 """
 
 import fnmatch
@@ -52,7 +52,8 @@ class Ack(Struct, frozen=True, forbid_unknown_fields=True):
     """Who has acknowledged what and when, why, and until which day, which belongs to it.
 
     `what` is the id of an alert, or a pattern (`fnmatch`) of `system:partition+environ check
-    metric`.
+    metric`. Where a failure is `expected` it is one of cases, `NAME @system:partition+environ`, and
+    of what they fail for by themselves: not of links, nodes and the fabric.
     """
 
     what: str
@@ -60,6 +61,7 @@ class Ack(Struct, frozen=True, forbid_unknown_fields=True):
     until: date
     who: str
     when: Time
+    expected: bool = False
 
     def holds(self, now: datetime) -> bool:
         """Tell whether the end date has not passed."""
@@ -70,18 +72,27 @@ class Ack(Struct, frozen=True, forbid_unknown_fields=True):
 
         `[` stands for itself: names of checks have it more often than patterns need it.
         """
+        if self.expected:
+            own = alert.category == "failure" and bool(alert.cases)
+            return own and all(map(self.fits, alert.cases))
         if self.what == alert.id:
             return alert.opened is None or alert.opened <= self.when
         return self.fits(alert.name)
 
     def fits(self, name: str) -> bool:
-        """Tell whether it is a pattern that a name `system:partition+environ check metric` fits."""
+        """Tell whether it is a pattern that a name fits, as `what` says of which form."""
         return fnmatch.fnmatchcase(name, self.what.replace("[", "[[]"))
+
+    def is_of(self, system: str) -> bool:
+        """Tell whether a pattern of cases may be of a system."""
+        stated = self.what.rpartition("@")[2].partition(":")[0]
+        return fnmatch.fnmatchcase(system, stated)
 
     @property
     def text(self) -> str:
         """Say until when, by whom and why."""
-        return f"acknowledged until {self.until} by {self.who}: {self.reason}"
+        how = "expected to fail" if self.expected else "acknowledged"
+        return f"{how} until {self.until} by {self.who}: {self.reason}"
 
 
 class Alert(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -171,11 +182,19 @@ def is_pattern(what: str) -> bool:
 
 
 def add(
-    what: str, reason: str, until: str, alerts: Sequence[Alert], now: datetime, folder: Path
+    what: str,
+    reason: str,
+    until: str,
+    alerts: Sequence[Alert],
+    now: datetime,
+    folder: Path,
+    *,
+    expected: bool = False,
 ) -> tuple[Ack, list[Alert]]:
     """Acknowledge one of the open `alerts` by its id, or all that match a pattern, also later ones.
 
-    One of the same alert or pattern is replaced. Returns it with the open alerts that it is of.
+    Of cases whose failure is `expected` it is a pattern. One of the same alert or pattern is
+    replaced. Returns it with the open alerts that it is of.
     Raises Fault for an unknown id, an empty reason, and a date that is none, past or too far.
     """
     what, reason = what.strip(), " ".join(reason.split())
@@ -183,7 +202,11 @@ def add(
         raise Fault("say why: --reason TEXT")
     if not what:
         raise Fault("say what: the id of an alert, or a pattern")
-    ack = Ack(what, reason, _end(what, until, now), _user(), now)
+    if expected and " @" not in what:
+        raise Fault(
+            f"{what!r} is no case; write NAME @system:partition+environ as verdicts do, * for any"
+        )
+    ack = Ack(what, reason, _end(what, until, now, expected), _user(), now, expected)
     covered = [alert for alert in alerts if ack.covers(alert)]
     if not covered and not is_pattern(what):
         there = "\n".join(f"  {alert.id}  {alert.line}" for alert in alerts)
@@ -197,9 +220,9 @@ def add(
     return ack, covered
 
 
-def _end(what: str, until: str, now: datetime) -> date:
+def _end(what: str, until: str, now: datetime, expected: bool) -> date:
     today = now.astimezone().date()
-    pattern = is_pattern(what)
+    pattern = is_pattern(what) and not expected
     latest = today + (LONGEST_OF_PATTERN if pattern else LONGEST)
     try:
         end = date.fromisoformat(until)

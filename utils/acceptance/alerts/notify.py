@@ -70,7 +70,8 @@ class Notification:
     """What became of the alerts of one run, or what is stored of all.
 
     `open` are there and not acknowledged, `acknowledged` are only listed, `ended` are there no
-    more. `delivered` are the targets that took a message, `failures` those that did not.
+    more. `delivered` are the targets that took a message, `failures` those that did not; `acks` all
+    that somebody has acknowledged, or expects to fail.
     """
 
     open: list[Alert] = field(default_factory=list)
@@ -79,6 +80,7 @@ class Notification:
     delivered: list[str] = field(default_factory=list)
     failures: dict[str, Failure] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    acks: Sequence[Ack] = ()
 
     @property
     def alerts(self) -> list[Alert]:
@@ -115,8 +117,8 @@ def update(
         return notification
     with state_files.locked(folder / "lock", PATIENCE):
         state = _read(folder, notification.notes)
-        acks = _acks(folder, notification.notes)
-        state.alerts = list(_compared(state, alerts, now, judged, acks, notification))
+        notification.acks = _acks(folder, notification.notes)
+        state.alerts = list(_compared(state, alerts, now, judged, notification))
         state_files.write(folder / _STATE, state)
         _deliver(folder, state, to, now, notification, named_by)
     return notification
@@ -135,8 +137,8 @@ def preview(
     """
     notification = Notification()
     state = _read(folder, notification.notes, aside=False)
-    acks = _acks(folder, notification.notes)
-    list(_compared(state, alerts, now, judged, acks, notification))
+    notification.acks = _acks(folder, notification.notes)
+    list(_compared(state, alerts, now, judged, notification))
     return notification
 
 
@@ -184,7 +186,6 @@ def _compared(
     alerts: Sequence[Alert],
     now: datetime,
     judged: Callable[[Alert], bool],
-    acks: Sequence[Ack],
     notification: Notification,
 ) -> Iterator[Alert]:
     """Compare the alerts of this run with those of the state; yield what is kept of both."""
@@ -193,7 +194,7 @@ def _compared(
     for found in current.values():
         before = known.get(found.id) or Alert(found.id, found.finding, opened=now)
         alert = replace(found, seen=now, **{name: getattr(before, name) for name in _KEPT})
-        ack = acknowledgements.find(acks, alert, now)
+        ack = acknowledgements.find(notification.acks, alert, now)
         if before.acknowledged and not ack:
             alert = replace(alert, lapsed=before.acknowledged, told={})
         # Of its state a verdict has but this: it is the same whenever it is asked for.

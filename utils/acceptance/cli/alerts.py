@@ -26,7 +26,10 @@ def add(commands: Commands) -> None:
     meaning = "an alert by its id, or all whose `system:partition+environ check metric` matches"
     option(ack, "ID|PATTERN", meaning, dest="what", nargs="?")
     option(ack, "--reason TEXT", "why no message has to be sent again")
-    option(ack, "--until DATE", "the last day: within a year, of a pattern 14 days", type=None)
+    meaning = "the last day: within a year, of a pattern of alerts 14 days"
+    option(ack, "--until DATE", meaning, type=None)
+    meaning = "until then cases NAME @system:partition+environ that match are expected to fail"
+    option(ack, "--expected", meaning)
     option(ack, "--remove ID|PATTERN", "take an acknowledgement back")
 
 
@@ -114,7 +117,7 @@ def _ack(options: argparse.Namespace) -> int:
     """Acknowledge an alert, for a reason and a time.
 
     It is still listed, but neither sent again nor a failure. Without an alert the
-    acknowledgements are listed.
+    acknowledgements are listed, and what is expected to fail.
     """
     now, folder = datetime.now(timezone.utc), options.workspace.alerts
     if options.remove is not None:
@@ -127,6 +130,7 @@ def _ack(options: argparse.Namespace) -> int:
             [{**msgspec.to_builtins(ack), "holds": ack.holds(now)} for ack in acks],
             {
                 "what": "what",
+                "is": lambda ack: "expected to fail" if ack["expected"] else "acknowledged",
                 "until": lambda ack: f"{ack['until']}{'' if ack['holds'] else ' (over)'}",
                 "who": "who",
                 "reason": "reason",
@@ -138,10 +142,14 @@ def _ack(options: argparse.Namespace) -> int:
         raise Fault("say until when: --until YYYY-MM-DD")
     there = notify.listing(now, folder).alerts
     reason = options.reason or ""
-    ack, covered = acknowledgements.add(options.what, reason, options.until, there, now, folder)
+    ack, covered = acknowledgements.add(
+        options.what, reason, options.until, there, now, folder, expected=options.expected
+    )
     for alert in covered:
         print(f"{alert.id}  {alert.line}")
-    if not covered:
+    if not covered and ack.expected:
+        print("no case that matches has an open alert; a night says which pattern no case matches")
+    elif not covered:
         print("no open alert matches now; those that come will be listed, not sent")
     elif ack.what != covered[0].id:
         open_now = plural(len(there), "open alert")

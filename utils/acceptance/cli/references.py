@@ -18,7 +18,8 @@ INFERRED = "*"
 
 def add(commands: Commands) -> None:
     """Add the subcommand."""
-    command = add_command(commands, "references", run, forms=FORMS)
+    more = "In the form of reframe they are YAML for checks of ReFrame itself."
+    command = add_command(commands, "references", run, more, forms=(*FORMS, "reframe"))
     option(command, "--paper KEY", "only those of a paper, by its key")
     option(command, "--partition PARTITION", "only those of a partition, system:partition")
     option(command, "--benchmark NAME", "only those of suite.program, or of a whole suite")
@@ -36,6 +37,9 @@ def run(options: argparse.Namespace) -> int:
     if options.tolerances:
         names = ("system", "source", "of", "fails", "origin")
         emit(options, [*_tolerances(library)], {name: name for name in names})
+        return Status.PASSED
+    if options.format == "reframe":
+        print(tables.as_reframe(library, rows), end="")
         return Status.PASSED
     if options.format == "csv":  # as a file of reference/ has them
         print(tables.as_csv(rows), end="")

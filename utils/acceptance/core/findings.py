@@ -28,6 +28,9 @@ OTHER_SOFTWARE = "other-software"
 #: The kind of nodes that suffer more than others from the load of a network.
 SUFFERS = "suffers-load"
 
+#: The kind of what nobody knows of a run, since a patch of ours does not fit its ReFrame.
+UNPATCHED = "unpatched"
+
 #: The kind of what the machine itself does not judge, since it was too busy or not measured.
 UNJUDGED = "unjudged-inside"
 

@@ -120,6 +120,17 @@ OF_CASES = {
     "near-limit": Kind(
         INFO, "look why it scatters, and why it lies so near; or measure it more often (--again)"
     ),
+    "unpatched": Kind(
+        MAJOR,
+        "run it with a ReFrame that all patches fit: acceptance doctor names those that do not",
+        RUN,
+        unmeasured=True,
+    ),
+    "unexpected-pass": Kind(
+        MINOR,
+        "see whether what it waited for is mended, then take it back: acceptance alerts ack "
+        "--remove PATTERN",
+    ),
     "claim": Kind(MAJOR, "compare the two results that it is said of, and how they were measured"),
     "claim-open": Kind(
         MINOR,

@@ -16,7 +16,7 @@ from typing import Any, get_args
 from acceptance.core.groups import grouped
 from acceptance.core.text import plural
 from acceptance.core.words import UNITS, is_simulated
-from acceptance.references import recordings, rows
+from acceptance.references import external, recordings, rows
 from acceptance.references.records import (
     RANGED,
     Claim,
@@ -81,7 +81,7 @@ class Library:
         for source in sources:
             indexed = self._index.get((source, system, partition, benchmark, metric), [])
             if matches := [row for row in indexed if row.fits(parameters)]:
-                return _best(matches, unit)
+                return best(matches, unit)
         return None
 
     def tolerances_of(self, system: str) -> Tolerances:
@@ -89,7 +89,12 @@ class Library:
         return self.of_sites.get(system, self.tolerances)
 
     def thresholds(self, row: Reference) -> tuple[float | None, float | None] | None:
-        """Return how far a result may lie from a row, as `Tolerances.thresholds`; None: any way."""
+        """Return how far a result may lie from a row, as `Tolerances.thresholds`; None: any way.
+
+        What a row says itself goes before tolerances.
+        """
+        if row.within is not None:
+            return row.within
         tolerances = self.tolerances_of(row.system)
         return tolerances.thresholds(row.source, row.relation, row.unit)
 
@@ -122,7 +127,11 @@ def _indexed(references: Iterable[Reference]) -> dict[tuple[str, ...], list[Refe
     )
 
 
-def _best(matches: list[Reference], unit: str) -> Reference:
+def best(matches: list[Reference], unit: str = "") -> Reference:
+    """Return the row that judges, as `Library.look_up`, of those of one source that fit a result.
+
+    Raises ValueError as that does; without a `unit` not for another one.
+    """
     # Of a range, two bounds, it is the one on the worse side that judges.
     judging = "<=" if UNITS[matches[0].unit] == "lower" else ">="
 
@@ -136,7 +145,7 @@ def _best(matches: list[Reference], unit: str) -> Reference:
             raise ValueError(
                 f"{first.path}:{first.line} and {row.path}:{row.line} fit this result equally well"
             )
-    if first.unit != unit:
+    if unit and first.unit != unit:
         raise ValueError(
             f"{first.path}:{first.line}: the reference is in {first.unit}, the result in {unit}"
         )
@@ -173,6 +182,9 @@ def _load(folder: Path, _: tuple[tuple[Path, int, int], ...]) -> Library:
         for path in sorted((folder / "sites").glob("*.csv"))
         for row in rows.values(path, "baseline", None)
     ]
+    baselines += [
+        row for path in sorted((folder / "sites").glob("*.yaml")) for row in external.read(path)
+    ]
     of_sites = {
         path.stem: tolerances.overridden(path)
         for place in ("sites/tolerances", "simulated")
@@ -180,7 +192,8 @@ def _load(folder: Path, _: tuple[tuple[Path, int, int], ...]) -> Library:
     }
     _check_apart(folder)
     for row in baselines:
-        if ("baseline", row.unit) not in of_sites.get(row.system, tolerances).table:
+        known = of_sites.get(row.system, tolerances).table
+        if row.within is None and ("baseline", row.unit) not in known:
             raise ReferenceFault(
                 f"no tolerance of a baseline in {row.unit}, so that it could judge nothing; state "
                 f"one in sites/tolerances/{row.system}.yaml",
@@ -198,7 +211,8 @@ def _load(folder: Path, _: tuple[tuple[Path, int, int], ...]) -> Library:
 
 def _check_apart(folder: Path) -> None:
     """Refuse files of simulated systems among those of real ones, and the other way round."""
-    places = {"sites/*.csv": False, "sites/tolerances/*.yaml": False, "simulated/*.*": True}
+    of_sites = ("sites/*.csv", "sites/*.yaml", "sites/tolerances/*.yaml")
+    places = {**dict.fromkeys(of_sites, False), "simulated/*.*": True}
     for pattern, simulated in places.items():
         for path in sorted(folder.glob(pattern)):
             if is_simulated(path.stem) != simulated:
@@ -212,7 +226,8 @@ def _check_duplicates(references: list[Reference]) -> None:
     for row in references:
         message = ""
         if row.relation == "=" and (first := judging.setdefault(row.key, row)) is not row:
-            message = f"line {first.line} has '=' for the same quantity, too"
+            where = f"{first.path}:" if first.path != row.path else "line "
+            message = f"{where}{first.line} has '=' for the same quantity, too"
         elif (first := exact.setdefault((*row.key, row.relation, row.where), row)) is not row:
             message = f"a duplicate of line {first.line}"
         if message:

@@ -6,8 +6,10 @@ documented in `reference/README.md`.
 
 import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -156,6 +158,10 @@ class ReferenceFault(Fault):
 Printed = Literal["=", "~", ">=", "<="]
 
 
+_Below = Annotated[float, Meta(ge=-1, le=0)]
+_Above = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+
+
 class Reference(Struct, frozen=True, forbid_unknown_fields=True):
     """A number with its origin, from a paper (`published`) or from a site (`baseline`)."""
 
@@ -176,6 +182,8 @@ class Reference(Struct, frozen=True, forbid_unknown_fields=True):
     line: int
     #: Of a baseline: relative standard deviation of one sample, as a fraction; None: not known.
     spread: Annotated[float, Meta(ge=0, description="a number from 0 on")] | None = None
+    #: Thresholds of its own as fractions, below and above; None: those of `tolerances.yaml`.
+    within: tuple[_Below | None, _Above | None] | None = None
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -206,6 +214,11 @@ class Reference(Struct, frozen=True, forbid_unknown_fields=True):
         It is stored with the results that it judged; `source_of` reads the source back.
         """
         return f"{self.source} {self.origin}, {self.where}"
+
+
+def decimal(value: float) -> str:
+    """Write a number without an exponent, and without a point where it is whole."""
+    return f"{Decimal(repr(value)).normalize():f}"
 
 
 def source_of(citation: str) -> str:
@@ -286,7 +299,7 @@ class Claim(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def _columns(record: type[Reference] | type[Claim]) -> tuple[str, ...]:
-    place = ("source", "origin", "path", "line", "spread")
+    place = ("source", "origin", "path", "line", "spread", "within")
     return tuple(name for name in record.__struct_fields__ if name not in place)
 
 

@@ -6,8 +6,16 @@ from collections.abc import Iterable
 from decimal import Decimal
 
 from acceptance.core.text import there_are
-from acceptance.references.library import Library
-from acceptance.references.records import VALUE_COLUMNS, Reference, ReferenceFault, write_parameters
+from acceptance.references import external
+from acceptance.references.library import Library, best
+from acceptance.references.records import (
+    VALUE_COLUMNS,
+    Reference,
+    ReferenceFault,
+    decimal,
+    write_parameters,
+)
+from acceptance.references.tolerances import RECORDED, SOURCES
 from acceptance.suites import check_of
 
 #: What a table for people leaves out.
@@ -57,15 +65,25 @@ def fields(row: Reference) -> dict[str, str]:
     return {
         **{name: getattr(row, name) for name in VALUE_COLUMNS},
         "parameters": write_parameters(row.parameters),
-        # No exponent, and no ".0" either.
-        "value": f"{Decimal(repr(row.value)).normalize():f}",
+        "value": decimal(row.value),
     }
 
 
 def as_data(row: Reference) -> dict[str, object]:
     """Return a row with its value as a number, where it is from, and the check that measures it."""
     check = check_of(row.benchmark, row.metric)
-    return {**fields(row), "value": row.value, "source": row.source, "check": check}
+    own = {"within": row.within} if row.within else {}
+    return {**fields(row), "value": row.value, "source": row.source, "check": check, **own}
+
+
+def as_reframe(library: Library, rows: Iterable[Reference]) -> str:
+    """Return rows in ReFrame's own form of external references; of one result that which judges."""
+
+    def judging(found: list[Reference]) -> Reference:
+        source = min((row.source for row in found), key=(*SOURCES, RECORDED).index)
+        return best([row for row in found if row.source == source])
+
+    return external.as_text(rows, library.thresholds, judging)
 
 
 def as_csv(rows: Iterable[Reference]) -> str:

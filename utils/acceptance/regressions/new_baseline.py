@@ -168,6 +168,9 @@ def propose(
         row: Reference | str = _unfit(one)
         if not row and counts[key] > 1:
             row = "another series has the same parameters, too"
+        stated = baseline_of(one, library)
+        if not row and stated and stated.within:
+            row = f"{stated.path}:{stated.line} states it"
         if not row:
             row = _row(proposal, one, numbers, progress, library)
         if isinstance(row, Reference):
@@ -181,7 +184,9 @@ def propose(
     proposal.kept = [
         row
         for row in known
-        if row.system == system and (row.key not in replaced or row.relation != "=")
+        if row.system == system
+        and not row.within
+        and (row.key not in replaced or row.relation != "=")
     ]
     return proposal
 

@@ -13,6 +13,7 @@ from acceptance.rfm.configuration import SiteFault
 from acceptance.rfm.environment import (
     ASK_TIMES,
     SelectedCase,
+    clean_environment,
     reframe_environment,
     reframe_program,
     select,

@@ -7,9 +7,11 @@ say, as `acceptance init-site` writes it for a new site; nothing is made up.
 import contextlib
 import importlib.metadata
 import importlib.util
+import json
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isclose
@@ -51,7 +53,7 @@ from acceptance.machine import (
     stated_of,
     usable_cores,
 )
-from acceptance.rfm import configuration, half_made
+from acceptance.rfm import clean_environment, configuration, half_made
 from acceptance.rfm.configuration import Site
 from acceptance.site import cluster, fabric_of_node, init
 from acceptance.site.fabric_of_node import Fabric
@@ -136,9 +138,25 @@ def _machine() -> Iterator[Examined]:
     reframe = importlib.metadata.version("reframe-hpc")
     remedy = 'pip install "reframe-hpc>={},<{}"'.format(*machine.supported_reframe())
     yield row("ReFrame", reframe, machine.unsupported_reframe(reframe), remedy)
+    yield from _patches(reframe, remedy)
     compiler = shutil.which("gcc") or shutil.which("cc")
     remedy = "Debian: gcc libc6-dev; what comes as wheels runs without"
     yield row("C compiler", compiler, "" if compiler else "none", remedy, MISSING)
+
+
+def _patches(reframe: str, remedy: str) -> Iterator[Examined]:
+    """Say which patches of `checks/` do not fit ReFrame, and what is lost by each."""
+    ask = "from acceptance.checks import reframe_patches; reframe_patches.tell()"
+    done = machine.run([sys.executable, "-c", ask], 60, env=clean_environment())
+    if done.fault:
+        yield row("patches", "", f"cannot be tried with ReFrame {reframe}: {done.fault}", remedy)
+        return
+    patches = json.loads(done.out)
+    unfit = [(target, lost) for target, lost in patches if lost]
+    fitting = f"{len(patches) - len(unfit)} of {len(patches)} fit ReFrame {reframe}"
+    yield row("patches", fitting)
+    for target, lost in unfit:
+        yield row("patch", "", f"{target}: {lost}", remedy, MISSING)
 
 
 def _spack(spack: Spack | None) -> Examined:

@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import re
 
 from acceptance import suites
 from acceptance.suites.paper_only import PUBLISHED
@@ -22,6 +23,20 @@ SUITES = _collected()
 _CHECKS = {check: rows for suite in SUITES.values() for check, rows in suite.checks.items()}
 
 _BENCHMARKS = PUBLISHED | {name: row for rows in _CHECKS.values() for name, row in rows.items()}
+
+
+def class_of(benchmark: str) -> str:
+    """Return the name of a class of checks that is called as a benchmark: `osu_latency`."""
+    return re.sub(r"\W", "_", benchmark)
+
+
+#: Name of a class -> the benchmark that it is called as.
+_CLASSES = {class_of(name): name for name in _BENCHMARKS}
+
+
+def of_class(name: str) -> str:
+    """Return the benchmark that a class is called as; the name itself where there is none."""
+    return _CLASSES.get(name, name)
 
 
 def suite_of(check: str) -> Suite | None:

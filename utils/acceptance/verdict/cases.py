@@ -10,7 +10,14 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from acceptance.core.findings import RECORDED_OTHERWISE, SHARED, SUFFERS, UNJUDGED, Finding
+from acceptance.core.findings import (
+    RECORDED_OTHERWISE,
+    SHARED,
+    SUFFERS,
+    UNJUDGED,
+    UNPATCHED,
+    Finding,
+)
 from acceptance.core.groups import grouped
 from acceptance.core.kinds import OF_CABLES, OF_FABRICS, OF_LATE, OF_LINKS, OF_PAIRS, TABLE
 from acceptance.core.text import plural, shortened
@@ -66,7 +73,8 @@ def judge_cases(verdict: Verdict, session: Session, run: LoggedRun | None = None
     for case, result in zip(session.cases, results, strict=True):
         if case.result == EXPECTED:
             because = f": {result.reason}" * bool(result.reason)
-            verdict.notes.append(f"failed, as its check expects: {result.place}{because}")
+            told = "failed, as its check expects, without an end (xfail)"
+            verdict.notes.append(f"{told}: {result.place}{because}")
         elif case.result not in COUNTED:
             again = _PASSED_LATER * (result.place in passed_later)
             how = f"{case.result} in {case.fail_phase or 'no phase'}{again}"
@@ -178,7 +186,8 @@ def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
 
     Those were measured beside another run, or simulated with something else than their reference.
     """
-    others = (STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED, SUFFERS, *OF_FABRICS, *OF_LATE)
+    of_runs = (STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED, UNPATCHED)
+    others = (*of_runs, SUFFERS, *OF_FABRICS, *OF_LATE)
     seen = [each for case in cases for each in case.findings if not each.fails]
     for text, count in Counter(each.text for each in seen if each.kind not in others).items():
         verdict.notes.append(f"links, during {count} of the cases: {text}")
@@ -197,6 +206,8 @@ def _note_findings(verdict: Verdict, cases: Sequence[Case]) -> None:
             f"{shared} of {len(cases)} cases were measured while another run had jobs on this "
             f"machine, and are no samples of their history: {'; '.join(runs)}"
         )
+    for each in (each for each in seen if each.kind == UNPATCHED):
+        verdict.fail(UNPATCHED, each.text, each.what)
     unjudged = Counter(each.what for each in seen if each.kind == UNJUDGED)
     verdict.notes += [
         f"{plural(count, 'time')} the machine itself could not judge what a case measured on it: "
@@ -234,7 +245,7 @@ def _began(case: Case) -> bool:
 
 
 #: Kinds that a case stores and of which the verdict knows more.
-_OF_VERDICT = ("", STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED)
+_OF_VERDICT = ("", STANDING, SHARED, RECORDED_OTHERWISE, UNJUDGED, UNPATCHED)
 
 
 def of_case(case: Case) -> tuple[Finding, ...]:

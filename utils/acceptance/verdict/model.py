@@ -101,7 +101,8 @@ class Verdict(Struct, forbid_unknown_fields=True):
     8601), `outcome` that of an acceptance's protocol. `alerts` are open, `acknowledged` are not
     counted: `excused` are the problems that only they tell. `findings` fail nothing. Each case,
     builds too, is in exactly one of `passed`, `failed`, `expected_failures`, `skipped` and
-    `not_run`.
+    `not_run`. `expected` are cases among the failed ones, with who expects that, until when and
+    why.
     """
 
     status: Status = Status.PASSED
@@ -135,6 +136,7 @@ class Verdict(Struct, forbid_unknown_fields=True):
     excused: list[Finding] = field(default_factory=list)
     alerts: list[Alert] = field(default_factory=list)
     acknowledged: list[Alert] = field(default_factory=list)
+    expected: dict[str, str] = field(default_factory=dict)
     history: dict[str, Any] = field(default_factory=dict)
     #: What the guidelines counted (`Report.counts`): comparisons, findings, suspicions.
     guidelines: dict[str, int] = field(default_factory=dict)
@@ -154,9 +156,10 @@ class Verdict(Struct, forbid_unknown_fields=True):
 
     @property
     def decided(self) -> dict[str, str]:
-        """Return case -> result, of those that all of their runs decided together."""
+        """Return case -> result, of those that all of their runs decided, or that may fail."""
         near = {each.what for each in self.findings if each.kind == "near-limit"}
-        return {case.place: case.result for case in self.cases if case.place in near}
+        found = {case.place: case.result for case in self.cases if case.place in near}
+        return found | dict.fromkeys(self.expected, EXPECTED)
 
     @property
     def simulated(self) -> bool:
@@ -171,8 +174,10 @@ class Verdict(Struct, forbid_unknown_fields=True):
 
     @property
     def known(self) -> list[str]:
-        """Say of each alert that is listed only who acknowledged it, until when and why."""
-        return [each.known for each in self.acknowledged]
+        """Say of what does not count who knows of it, until when and why."""
+        told = {case for each in self.acknowledged for case in each.cases}
+        others = (f"{why}: {case}" for case, why in self.expected.items() if case not in told)
+        return [*(each.known for each in self.acknowledged), *others]
 
     @property
     def ran(self) -> int:
@@ -187,10 +192,10 @@ class Verdict(Struct, forbid_unknown_fields=True):
     @property
     def cases_text(self) -> str:
         """Say what became of the cases: the numbers add up to the first one."""
-        expected = self.expected_failures
+        expected = self.expected_failures + len(self.expected)
         words = (
             f"{self.passed} passed",
-            f"{self.failed} failed",
+            f"{self.failed - len(self.expected)} failed",
             f"{expected} failed as expected" * bool(expected),
             f"{self.skipped} skipped",
             f"{self.not_run} not run",

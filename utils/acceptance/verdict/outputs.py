@@ -14,7 +14,7 @@ https://prometheus.io/docs/instrumenting/exposition_formats/
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -139,6 +139,8 @@ def _last_line(verdict: Verdict, paint: Paint) -> str:
     words = [begin]
     if not verdict.judged:
         words.append("no reference exists that could judge what was measured")
+    if expected := verdict.expected_failures + len(verdict.expected):
+        words.append(f"{plural(expected, 'case')} failed as expected")
     if verdict.skipped:
         words.append(f"{plural(verdict.skipped, 'case')} skipped")
     if left_out := len(verdict.files_not_run):
@@ -183,7 +185,7 @@ def junit(verdict: Verdict) -> str:
     if verdict.simulated:
         xml.SubElement(properties, "property", name=SIMULATED, value=printable(verdict.no_evidence))
     _add_questions(suite, verdict)
-    _add_cases(suite, verdict.cases)
+    _add_cases(suite, verdict.cases, verdict.expected)
     suite.set("tests", str(len(suite.findall("testcase"))))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         suite.set(name, str(len(suite.findall(f"testcase/{tag}"))))
@@ -215,7 +217,9 @@ def _add_questions(suite: xml.Element, verdict: Verdict) -> None:
             xml.SubElement(case, "skipped", message=printable(reason))
 
 
-def _add_cases(suite: xml.Element, results: Sequence[CaseResult]) -> None:
+def _add_cases(
+    suite: xml.Element, results: Sequence[CaseResult], expected: Mapping[str, str]
+) -> None:
     """Add each case once: of one that was repeated the first failure, for it has failed."""
     by_place: dict[str, CaseResult] = {}
     for result in results:
@@ -228,7 +232,9 @@ def _add_cases(suite: xml.Element, results: Sequence[CaseResult]) -> None:
         case.set("time", f"{result.seconds or 0:.3f}")
         if result.passed:
             continue
-        if result.result in COUNTED:
+        if why := expected.get(result.place):
+            xml.SubElement(case, "skipped", message=printable(f"{why}: {result.reason}"))
+        elif result.result in COUNTED:
             message = ": ".join(filter(None, (COUNTED[result.result][1], result.reason)))
             xml.SubElement(case, "skipped", message=printable(message))
         else:

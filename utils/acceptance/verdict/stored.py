@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from acceptance.alerts import AT_A_NODE, AWAY, MANY, Alert, Notification, notify
+from acceptance.alerts import AT_A_NODE, AWAY, MANY, Ack, Alert, Notification, notify
 from acceptance.core import state_files
 from acceptance.core.findings import Finding
 from acceptance.core.groups import grouped
@@ -83,7 +83,8 @@ def settle(verdict: Verdict, workspace: Workspace, now: datetime, *, send: bool 
     except StoredFault as err:
         verdict.fail("alerts", str(err))
         outcome = Notification(open=alerts)
-    _apply(verdict, outcome)
+    _apply(verdict, outcome, now)
+    verdict.notes += _of_expected(verdict, outcome.acks, now)
     verdict.notes += [f"ended: {each.line} [{each.id}]" for each in outcome.ended]
     verdict.notes += [f"alert sent to {name}" for name in outcome.delivered]
     verdict.notes += [f"alerts: {text}" for text in outcome.faults]
@@ -103,7 +104,7 @@ def reconsider(verdict: Verdict, workspace: Workspace, now: datetime) -> None:
         verdict.fail("alerts", str(err))
         return
     verdict.notes += [f"alerts: {text}" for text in outcome.notes]
-    _apply(verdict, outcome)
+    _apply(verdict, outcome, now)
 
 
 def _alerts(verdict: Verdict) -> list[Alert]:
@@ -111,13 +112,21 @@ def _alerts(verdict: Verdict) -> list[Alert]:
     return [*verdict.alerts, *verdict.acknowledged]
 
 
-def _apply(verdict: Verdict, outcome: Notification) -> None:
+def _apply(verdict: Verdict, outcome: Notification, now: datetime) -> None:
     """Sort alerts and problems by what is acknowledged, and judge by what is left."""
+    expected = [ack for ack in outcome.acks if ack.expected and verdict.sort != ACCEPT]
+    verdict.expected = {
+        place: max(holding, key=lambda ack: ack.until).text
+        for place in _own_failures(verdict)
+        if (holding := [ack for ack in expected if ack.holds(now) and ack.fits(place)])
+    }
     verdict.alerts = outcome.open
     verdict.acknowledged = outcome.acknowledged
     acknowledged = {each.id for each in outcome.acknowledged}
 
     def is_excused(problem: Finding) -> bool:
+        if problem.kind == "case-failed" and verdict.expected.keys() >= {*problem.place}:
+            return bool(problem.place)
         return bool(problem.alerts) and acknowledged.issuperset(problem.alerts)
 
     problems = [*verdict.problems, *verdict.excused]
@@ -125,6 +134,43 @@ def _apply(verdict: Verdict, outcome: Notification) -> None:
     verdict.excused = [problem for problem in problems if is_excused(problem)]
     if verdict.status != Status.CANNOT_JUDGE:
         verdict.status = Status.FAILED if verdict.problems else Status.PASSED
+
+
+def _own_failures(verdict: Verdict) -> list[str]:
+    """Return the cases that failed by themselves, not for a link, a node or the fabric."""
+    cases = {case.place: case for case in verdict.cases if case.result == "fail"}
+    failed = [each for each in (*verdict.problems, *verdict.excused) if each.kind == "case-failed"]
+    return [
+        place
+        for each in failed
+        for place in each.place
+        if place in cases and not _behind(each, cases[place], verdict)
+    ]
+
+
+def _of_expected(verdict: Verdict, acks: Iterable[Ack], now: datetime) -> Iterator[str]:
+    """Tell of failures that somebody expects what the verdict shows beside them.
+
+    What passed all the same is a finding. A pattern that no case matches is told of a night: a run
+    by hand may be of a few cases.
+    """
+    failing, ran = _own_failures(verdict), {case.place for case in verdict.cases}
+    passed = {case.place for case in verdict.cases if case.passed} - {
+        case.place for case in verdict.cases if not case.passed
+    }
+    for ack in (ack for ack in acks if ack.expected):
+        mine = [place for place in failing if ack.fits(place)]
+        if not ack.holds(now):
+            told = f"no longer {ack.text}"
+            yield from (f"{told}: {place}" for place in mine if place not in verdict.expected)
+        elif verdict.sort == ACCEPT:
+            yield from (f"{ack.text}; an acceptance counts it: {place}" for place in mine)
+        elif well := sorted(filter(ack.fits, passed)):
+            text = f"passed, though {ack.text}: {shortened(well)}"
+            verdict.add(Finding("unexpected-pass", text, what=ack.what, place=(ack.what,)))
+            yield text
+        elif verdict.sort and not any(map(ack.fits, ran)) and ack.is_of(verdict.system):
+            yield f"no case of this run is {ack.what!r}, {ack.text}"
 
 
 #: New alerts of a partition beyond which one stands for all of them.
