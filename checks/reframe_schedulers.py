@@ -1,6 +1,8 @@
 """What the checks change in how ReFrame deals with PBS and Flux (`reframe_patches.py` says why)."""
 
+import re
 import time
+from pathlib import Path
 
 from reframe.core.exceptions import JobSchedulerError
 from reframe.core.schedulers import Node
@@ -85,8 +87,14 @@ def select_nodes(emit):
         lines = schedulers.of_pbs(
             name, layout, _cpus(name, job.sched_access), job.pin_nodes, of_chunk
         )
-        stated = " ".join(given)
-        lines = [each for each in lines if each.split("=")[0].split()[1] not in stated]
+        # What the site states itself goes before that.
+        stated = " ".join([*job.sched_access, *given])
+        keys = (each.removeprefix("-l ").partition("=")[0] for each in lines)
+        lines = [
+            line
+            for line, key in zip(lines, [*keys], strict=True)
+            if not re.search(rf"(^|[\s,]){key}=", stated)
+        ]
         lines += [each for each in given if each.startswith("-")]
         verbatim = [each for each in given if each.startswith("#")]
         return [*map(scheduler._format_option, lines), *verbatim]
@@ -110,12 +118,13 @@ def submit_batch(submit):
         if layout is None:
             return submit(scheduler, job)
         given = [each for each in (*job.options, *job.cli_options) if not each.startswith(_CHOICE)]
+        folder = Path(job.workdir).absolute()
         command = [
-            "flux", "batch", f"--job-name={job.name}", f"--output={job.stdout}",
-            f"--error={job.stderr}", f"--cwd={job.workdir}",
+            "flux", "batch", f"--job-name={job.name}", f"--output={folder / job.stdout}",
+            f"--error={folder / job.stderr}", f"--cwd={folder}",
             *([f"--time-limit={job.time_limit:g}s"] if job.time_limit else []),
             *schedulers.of_flux(layout, job.pin_nodes),
-            *schedulers.words_of([*job.sched_access, *given]), job.script_filename,
+            *schedulers.words_of([*job.sched_access, *given]), str(folder / job.script_filename),
         ]  # fmt: skip
         done = machine.run(command, scheduler._submit_timeout or slurm.PATIENCE)
         if done.fault or not done.out.strip():

@@ -81,8 +81,10 @@ def test_a_cluster_among_several_is_asked_by_its_name(at, accounted, prints, ask
     assert "#SBATCH -M acceptance" in script.read_text()
 
 
-def test_nodes_in_maintenance_are_up_for_the_reservation_of_that(one_host, asked):
+def test_nodes_in_maintenance_are_up_for_the_reservation_of_that(at, one_host, prints, asked):
     asked(one_host)
+    measured = at(one_host)
+    prepare(measured, prints, "squeue", access=["--reservation=repair"])
     make = ("scontrol", "create", "reservation", "Users=root", "StartTime=now", "Duration=10")
     both = ("Nodes=node2", "Flags=MAINT,IGNORE_JOBS,OVERLAP"), ("Nodes=node2", "Flags=OVERLAP")
     try:
@@ -94,6 +96,7 @@ def test_nodes_in_maintenance_are_up_for_the_reservation_of_that(one_host, asked
         for name in ("", "repair", "course"):
             chosen = [f"--reservation={name}"] if name else []
             up[name] = {node.name: node.up for node in nodes_of("squeue", chosen)}
+        run = measured.site.reframe("-c", "checks/fabric.py", "-r", "--distribute=up")
     finally:
         for name in ("repair", "course"):
             one_host.run("scontrol", "delete", f"ReservationName={name}")
@@ -102,3 +105,5 @@ def test_nodes_in_maintenance_are_up_for_the_reservation_of_that(one_host, asked
         "repair": {"node2": True},
         "course": {"node2": False},
     }
+    (case,) = results.session(measured.site.database).cases
+    assert "node2" in case.name, run.output

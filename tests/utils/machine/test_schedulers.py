@@ -17,6 +17,7 @@ from acceptance.machine import (
     placement,
     schedulers,
     size_of,
+    slurm,
     stated_of,
 )
 from acceptance.machine.schedulers import of_flux, of_pbs, refusal
@@ -304,3 +305,13 @@ def test_clusters_of_reframe_are_options_of_the_partition():
     assert access_of(part) == ["-p", "main", "--clusters=two"]
     assert access_of({}) == []
     assert schedulers.lists_nodes({"partitions": [{"scheduler": "flux"}, {"scheduler": "local"}]})
+
+
+@pytest.mark.parametrize(
+    ("why", "kind"),
+    [("walltime 66 exceeded limit 60", "time-limit"), ("mem 9kb exceeded limit 8kb", "job-ended")],
+)
+def test_a_job_that_pbs_has_ended_is_told(why, kind):
+    found = slurm.cut_short(f"some words\n=>> PBS: job killed: {why}\n")
+    assert (found.kind, found.text) == (kind, f"PBS says: job killed: {why}")
+    assert slurm.cut_short("PBS: job killed: by me") is None

@@ -28,7 +28,8 @@ def scontrol(monkeypatch):
         if what == "hostnames":
             return "\n".join(words[0].replace("node[3,10]", "node3,node10").split(","))
         if what == "reservation":
-            return f"ReservationName={words[0]} Nodes=node[3,10] NodeCnt=2 State=ACTIVE"
+            flags = "MAINT,SPEC_NODES" if words[0] == "repair" else "SPEC_NODES"
+            return f"ReservationName={words[0]} Nodes=node[3,10] NodeCnt=2 Flags={flags} Users=x"
         if what == "partition":
             return "\n".join(
                 PARTITION.format(name=name, default=default)
@@ -82,6 +83,24 @@ def test_the_options_choose_the_nodes(access, expected):
 
 def test_what_is_kept_for_a_reservation_is_up_for_its_jobs():
     assert [node.up for node in partition_nodes(["--reservation=big"])] == [False, True]
+
+
+def test_a_node_in_maintenance_is_up_for_a_reservation_with_that_flag_alone(monkeypatch):
+    monkeypatch.setitem(NODES, "node10", ("IDLE+MAINTENANCE+RESERVED", "ten", "main", ""))
+    chosen = {name: partition_nodes([f"--reservation={name}"]) for name in ("big", "repair")}
+    up = {name: {node.name: node.up for node in nodes} for name, nodes in chosen.items()}
+    assert up["big"] == {"node3": False, "node10": False}
+    assert up["repair"] == {"node3": False, "node10": True}
+
+
+def test_another_cluster_is_asked_by_its_name_and_of_several_none(monkeypatch, scontrol):
+    asked, show = [], slurm.show
+    monkeypatch.setattr(slurm, "show", lambda *words: asked.append(words) or show(*words))
+    assert names("-M", "other", "--reservation=big") == ["node3", "node10"]
+    assert {words[-1] for words in asked if words[0] != "hostnames"} == {"--clusters=other"}
+    with pytest.raises(SlurmFault, match="a job would run on any of them; name one"):
+        names("--clusters=here,other")
+    assert "name one" in slurm.ask("12", ["-M all"]).text
 
 
 @pytest.mark.parametrize(

@@ -537,9 +537,11 @@ def ask(job: str, access: Sequence[str] = ()) -> Finding:
 
     Kinds are those of `cut_short`; empty where the state says nothing of the end.
     """
-    done = machine.run(
-        ["scontrol", "show", "job", "--oneliner", *of_cluster(access), job], PATIENCE
-    )
+    try:
+        command = ["scontrol", "show", "job", "--oneliner", *of_cluster(access), job]
+    except SlurmFault as err:
+        return Finding("", f"Slurm cannot be asked about job {job}: {err}")
+    done = machine.run(command, PATIENCE)
     if done.fault:
         return Finding("", f"Slurm cannot be asked about job {job}: {done.fault}")
     fields = dict(re.findall(r"(\w+)=(?!None\s|\(null\)\s)(\S+)", done.out + " "))
