@@ -320,13 +320,6 @@ def test_an_acceptance_is_resumed_and_its_protocol_checked(site):
     checked = site.acceptance("accept", "verify", folder / "protocol.json")
     assert checked.status == 0, checked.output
     assert checked.output.endswith("agrees with itself\n")
-    # The list for the vendor tells the same: no defect, and what nobody measured or judged.
-    listed = site.acceptance("export", "punchlist", "--run", data["campaign"])
-    assert listed.status == 0, listed.errors
-    assert "0 defects; verdict: pass. outcome: accepted with reservations." in listed.output
-    told = [each for each in data["verdict"]["findings"] if each["kind"] != "guideline"]
-    assert told
-    assert all(each["text"] in listed.output for each in told)
     # What was changed by hand is seen, in either file.
     path = folder / "protocol.md"
     path.write_text(path.read_text().replace("Reservations".lower(), "joy"))
