@@ -15,7 +15,7 @@ from pathlib import Path
 from acceptance import simulation
 from acceptance.core.paths import Workspace
 from acceptance.machine import SLURM
-from acceptance.rfm import half_made, marks, recording
+from acceptance.rfm import configuration, half_made, marks, recording
 
 WORKSPACE = Workspace.of()
 RUN = recording.begin(WORKSPACE, sys.argv[1:])
@@ -62,16 +62,8 @@ ONLY_ASKED = ["-p (?!)"] if any(re.match("-p|--prgenv", word) for word in sys.ar
 
 def load(path: Path) -> tuple[dict, list[dict]]:
     """Run a system's file; its environments are bound to that system."""
-    try:
-        names = runpy.run_path(str(path))
-    except Exception as err:  # a system's file is a program: anything may be wrong with it
-        raise ValueError(f"{path}: {type(err).__name__}: {err}") from err
-    missing = [name for name in ("SYSTEM", "ENVIRONMENTS") if name not in names]
-    if missing:
-        raise ValueError(f"{path}: defines no {' and no '.join(missing)}")
+    names = configuration.names_of(path)
     system = names["SYSTEM"]
-    if not {"name", "hostnames", "partitions"} <= set(system):
-        raise ValueError(f"{path}: SYSTEM needs a name, hostnames and partitions")
     return system, bound(system, names["ENVIRONMENTS"])
 
 

@@ -153,9 +153,18 @@ def test_a_rule_is_a_function_an_entry_and_a_row(site, clone):
 
 
 OWN = section("A check of your own, outside of the clone")
-HALO = (
-    "#!/bin/sh\n[ ${PMI_RANK:-0} = 0 ] || exit 0\necho 8 bytes: 1.73 us\necho 1024 bytes: 2.05 us\n"
-)
+#: Stands for the program of the page, where times have to be the same in each run.
+HALO = """
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+    if (*getenv("PMI_RANK") == '0')
+        printf("8 bytes: 1.73 us\\n1024 bytes: 2.05 us\\n");
+    return 0;
+}
+"""
 STREAM = "#!/bin/sh\necho Copy: {} MB/s\n"
 
 
@@ -164,11 +173,11 @@ class Elsewhere:
 
     def __init__(self, site, folder):
         self.site, self.folder = site, folder
-        assert apply(OWN, folder) == ["site-checks/exchange.py", "site-checks/copy.py"]
+        files = ("exchange.py", "src/exchange.c", "copy.py")
+        assert apply(OWN, folder) == [f"site-checks/{name}" for name in files]
         self.reference = folder / "reference"
         shutil.copytree(ROOT / "reference", self.reference)
         site.environment["ACCEPTANCE_REFERENCE"] = str(self.reference)
-        self.write("halo", HALO)
         self.copies_at(8000)
 
     def write(self, name, text):
@@ -197,6 +206,7 @@ def with_baseline(tmp_path_factory):
     """Five runs of both checks, and the baseline that was made of them."""
     folder = tmp_path_factory.mktemp("elsewhere")
     there = Elsewhere(Site(folder), folder)
+    there.write("src/exchange.c", HALO)
     for bandwidth in (8000, 8010, 7990, 8005, 7995):
         there.copies_at(bandwidth)
         done = there.run()
@@ -236,12 +246,16 @@ def test_the_baseline_judges_checks_outside_of_the_clone(with_baseline):
     )
     with_baseline.copies_at(8000)
 
-    with_baseline.write("halo", HALO.replace("1.73", "2.73"))
+    with_baseline.write("src/exchange.c", HALO.replace("1.73", "2.73"))
     assert with_baseline.run().returncode == 1
     status, verdict = with_baseline.site.gate()
     assert (status, [problem["kind"] for problem in verdict["problems"]]) == (1, ["case-failed"])
     assert "time_8: 2.73 us is" in verdict["problems"][0]["text"]
-    with_baseline.write("halo", HALO)
+    told = [(each["finding"]["device"], each["finding"]["kind"]) for each in verdict["alerts"]]
+    assert told == [("site.exchange", "case-failed")]
+    listed = with_baseline.site.acceptance("export", "punchlist").output
+    assert "BELOW-BASELINE:local:default+wheels:site.exchange:" in listed
+    with_baseline.write("src/exchange.c", HALO)
 
 
 @needs_wheels
@@ -265,13 +279,37 @@ def test_a_baseline_that_no_check_outside_of_the_clone_meets_is_a_problem(with_b
 
 @needs_wheels
 def test_a_check_outside_of_the_clone_whose_output_lacks_a_metric_fails(with_baseline):
-    with_baseline.write("halo", HALO.replace("1024 bytes", "1024 byte"))
+    with_baseline.write("src/exchange.c", HALO.replace("1024 bytes", "1024 byte"))
     assert with_baseline.run("-n", "Exchange").returncode == 1
     _, verdict = with_baseline.site.gate()
     assert "metrics missing: time_1024" in verdict["problems"][0]["text"]
-    with_baseline.write("halo", HALO)
+    with_baseline.write("src/exchange.c", HALO)
 
 
-def test_the_own_check_has_25_lines():
+@needs_wheels
+def test_the_program_of_the_page_is_placed_measured_and_shown(tmp_path):
+    """What the page has, word for word: a program in C, which MPI's compiler makes in the job."""
+    there = Elsewhere(Site(tmp_path), tmp_path)
+    done = there.run("-n", "Exchange")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (case,) = results.session(there.site.database).cases
+    assert (case.benchmark, case.keys["placement"], case.keys["np"]) == (
+        "site.exchange", "intra-node", "2",
+    )  # fmt: skip
+    assert "placement" not in case.provenance, "it says where nothing verified it"
+    values = {metric.name: metric.value for metric in case.metrics}
+    assert values.keys() == {"time_8", "time_1024"}
+    assert all(value > 0 for value in values.values())
+    status, verdict = there.site.gate()
+    assert (status, verdict["passed"], verdict["recorded"]) == (0, 1, 2)
+    series = there.site.acceptance("history", "Exchange", "--format", "json").data
+    assert {each["metric"] for each in series} == values.keys()
+    assert there.site.acceptance("report").status == 0
+    pages = [page.read_text() for page in (there.site.var / "report").rglob("*.html")]
+    assert any("site.exchange" in text and "Exchange" in text for text in pages)
+
+
+def test_the_own_check_has_15_lines():
     text = re.search(r"`site-checks/exchange.py`.*?```python\n(.*?)```", OWN, re.DOTALL)[1]
-    assert len([line for line in text.splitlines() if line.strip()]) <= 25
+    lines = [line for line in text.partition("@rfm.simple_test\n")[2].splitlines() if line.strip()]
+    assert 10 < len(lines) <= 15

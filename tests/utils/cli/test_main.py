@@ -6,6 +6,7 @@ import inspect
 import re
 import socket
 import subprocess
+from importlib import import_module
 from itertools import chain
 
 import pytest
@@ -50,9 +51,9 @@ def test_each_command_says_what_it_does_and_how_it_exits(site, words):
     assert all(len(line) <= 100 for line in result.output.splitlines())
 
 
-@pytest.mark.parametrize("module", [*chain(*TASKS.values())], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [*chain(*TASKS.values())])
 def test_a_subcommand_that_can_fail_says_when(module):
-    source = inspect.getsource(module)
+    source = inspect.getsource(import_module(f"acceptance.cli.{module}"))
     if "FAILED" in source or ".status\n" in source:
         assert "failed=" in source
 
@@ -391,3 +392,9 @@ def test_a_utils_elsewhere_on_the_path_disturbs_nothing(site, http, tmp_path):
     delivered = site.run("acceptance", "alerts", "--test", **environment)
     assert (delivered.status, delivered.output) == (0, "hook: ok\n"), delivered.errors
     assert http.subjects == [f"Test of the alerts of {socket.gethostname()}"]
+
+
+@pytest.mark.parametrize("words", [words for words, _ in parsers()], ids=" ".join)
+def test_the_parser_of_one_command_is_that_of_all(words):
+    (alone,) = (parser for each, parser in parsers(_parser(words[0])[1]) if each == words)
+    assert alone.format_help() == dict(parsers())[words].format_help()

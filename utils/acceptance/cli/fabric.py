@@ -2,7 +2,7 @@
 
 import argparse
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,17 +17,27 @@ from acceptance.cli.shared import (
     emit,
     option,
 )
+from acceptance.core import machine
 from acceptance.core.errors import Fault
-from acceptance.core.text import plural, printable, wrapped
-from acceptance.core.words import is_simulated
-from acceptance.fabric import seen, summary, topology
+from acceptance.core.text import one_line, plural, printable, there_are, wrapped
+from acceptance.core.words import Status, is_simulated
+from acceptance.fabric import (
+    facts_of,
+    link_check,
+    link_report,
+    not_judged,
+    seen,
+    summary,
+    topology,
+)
 from acceptance.fabric.outputs import Reading
 from acceptance.fabric.seen import Seen
 from acceptance.rfm import configuration
-from acceptance.verdict import Status
 
 #: Columns of the labels, and deviations that the page shows.
 _LABELS, _SHOWN = 12, 15
+#: Seconds that a node's links may take: `lldpctl` alone may have ten.
+_OF_NODE = 30.0
 
 
 def add(commands: Commands) -> None:
@@ -39,6 +49,12 @@ def add(commands: Commands) -> None:
     option(command, "--partition NAME", meaning)
     meaning = "show a reading that is stored, as a run keeps it in its output folder"
     option(command, "--from FOLDER", meaning, dest="source")
+    meaning = (
+        "check the links of this node alone, and say it in one line, as Slurm's HealthCheckProgram "
+        "needs it (config/fabric.md): 1 if one is not as the partition states, 2 if that cannot be "
+        "told; quickest with --system"
+    )
+    option(command, "--node", meaning)
     accept = add_command(add_verbs(command), "accept", _accept)
     option(accept, *SYSTEM)
     option(accept, "--reason TEXT", "why it is accepted; it is kept", required=True)
@@ -51,6 +67,8 @@ def run(options: argparse.Namespace) -> int:
     infiniband-diags. Whoever may open /dev/infiniband/umad* can look.
     """
     workspace = options.workspace
+    if options.node:
+        return _node(options)
     system = configuration.load(options.config_files).system(options.system)
     name, adapters, hosts = seen.fabric_of(system, workspace.place_of, options.partition)
     if options.source is not None:
@@ -72,6 +90,51 @@ def run(options: argparse.Namespace) -> int:
     if found.topology is None or found.unread:
         return Status.CANNOT_JUDGE
     return Status.FAILED if found.failing else Status.PASSED
+
+
+def _node(options: argparse.Namespace) -> int:
+    """Compare the links of this node with what its partition states of them."""
+    if options.source is not None or options.format != "text":
+        raise Fault("--node prints one line, of what this node is now: no --from, no --format")
+    workspace = options.workspace
+    system = configuration.system_alone(options.system, workspace)
+    if is_simulated(system["name"]):
+        raise Fault(f"{system['name']} is simulated: no adapter of this node is its own")
+    extras, place = _partition(system, options.partition)
+    facts = facts_of(extras, workspace.place_of(system["name"], place))
+    done = machine.run(["sh", str(link_report.SCRIPT)], _OF_NODE)
+    if done.fault:
+        raise Fault(done.fault)
+    node = link_report.parse(done.out, link_report.SCRIPT.name)
+    found = link_check.deviations(node, facts)
+    unread = [each.text for each in found if each.kind == link_check.UNREADABLE]
+    if failing := [each.text for each in found if each.kind != link_check.UNREADABLE]:
+        status, told = Status.FAILED, [*failing, *unread]
+    elif unread or (why := not_judged(extras)):
+        status, told = Status.CANNOT_JUDGE, unread or [f"{node.name}: not judged: {place}: {why}"]
+    else:
+        links = link_check.serving(node, facts)
+        shown = ", ".join(f"{name} {link.rate_text}" for name, link in links.items())
+        status, told = Status.PASSED, [f"{node.name}: as {place} states: {shown}"]
+    print(one_line("; ".join(told)))
+    return status
+
+
+def _partition(system: Mapping[str, Any], asked: str | None) -> tuple[Mapping[str, Any], str]:
+    """Return the extras of the partition that a node is judged by, and its name.
+
+    Without one that is `asked` for all partitions have to state the same fabric. Raises Fault.
+    """
+    extras = {part["name"]: part.get("extras", {}) for part in system["partitions"]}
+    if asked is not None and asked not in extras:
+        raise Fault(f"{system['name']} has no partition {asked!r}; {there_are(asked, extras)}")
+    first, *others = [asked] if asked is not None else extras
+    if any(extras[name].get("fabric") != extras[first].get("fabric") for name in others):
+        raise Fault(
+            f"cannot tell which partition of {system['name']} this node is of, and they state "
+            f"different fabrics: --partition NAME; there are {', '.join(extras)}"
+        )
+    return extras[first], f"{system['name']}:{first}"
 
 
 def _topology(found: Seen) -> topology.Topology:

@@ -6,27 +6,10 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, TextIO, cast
 
-import argcomplete
-
-from acceptance.cli import (
-    alerts,
-    campaigns,
-    claims,
-    compare,
-    doctor,
-    export,
-    fabric,
-    gate,
-    history,
-    init_site,
-    references,
-    report,
-    sessions,
-    spack,
-)
 from acceptance.cli.shared import (
     CONFIG_FILE,
     SIGNALLED,
@@ -40,16 +23,22 @@ from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import there_are
+from acceptance.core.words import Status
 from acceptance.rfm import Interrupted, SiteFault, in_force
-from acceptance.verdict import Status
 
-#: Modules of a task, in the order of the help. Each has the functions `add(commands)` and
-#: `run(options) -> status`.
+#: Modules of a task here, in the order of the help. Each has the functions `add(commands)` and
+#: `run(options) -> status`. Of a command only its own module is loaded.
 TASKS = {
-    "measure": (campaigns, fabric),
-    "judge": (gate, alerts, claims, history),
-    "compare": (compare, references, sessions, report, export),
-    "set up": (doctor, init_site, spack),
+    "measure": ("campaigns", "fabric"),
+    "judge": ("gate", "alerts", "claims", "history"),
+    "compare": ("compare", "references", "sessions", "report", "export"),
+    "set up": ("doctor", "init_site", "spack"),
+}
+#: Commands whose module has another name.
+_MODULES = {
+    **dict.fromkeys(("nightly", "accept"), "campaigns"),
+    "baseline": "history",
+    "init-site": "init_site",
 }
 
 #: Those that look at nothing which ReFrame keeps: a configuration that it refuses is no matter.
@@ -95,7 +84,8 @@ def _settle(options: argparse.Namespace) -> None:
     named = [*options.config_before, *options.config_file]
     options.refused = ""
     try:
-        places = options.command not in WITHOUT_PLACES and not getattr(options, "where", None)
+        unasked = getattr(options, "where", None) or getattr(options, "node", False)
+        places = options.command not in WITHOUT_PLACES and not unasked
         options.workspace = in_force.workspace(named, places=places)
     except SiteFault as err:
         if options.command != "doctor":
@@ -111,12 +101,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     What follows `--` of a campaign is of ReFrame, and not for argparse to read.
     """
     given = [*arguments]
-    parser, commands = _parser()
     before = zip(given, ["", *given], strict=False)
     asked = next((w for w, b in before if w[:1] != "-" and b not in CONFIG_FILE), None)
+    parser, commands = _parser(asked)
     if asked is not None and asked not in commands.choices:
         parser.error(f"there is no command {asked!r}; {there_are(asked, commands.choices)}")
-    end = given.index("--") if asked in campaigns.COMMANDS and "--" in given else len(given)
+    of_reframe = _MODULES.get(asked or "") == "campaigns" and "--" in given
+    end = given.index("--") if of_reframe else len(given)
     options = parser.parse_args(given[:end])
     verb = getattr(options, "verb", None)
     # The parser of a verb sets what it was not given, too, whatever stood before the verb.
@@ -127,8 +118,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _parser() -> tuple[argparse.ArgumentParser, Commands]:
-    """Return the parser of all subcommands, and what these were added to."""
+def _parser(asked: str | None = None) -> tuple[argparse.ArgumentParser, Commands]:
+    """Return the parser of one command, else of all of them, and what these were added to."""
     parser = argparse.ArgumentParser(
         prog="acceptance",
         usage="%(prog)s [-h] [--version] [-C FILE] COMMAND ...",
@@ -145,11 +136,17 @@ def _parser() -> tuple[argparse.ArgumentParser, Commands]:
         prog="acceptance",
         help=argparse.SUPPRESS,  # the description lists them
     )
+    module = _MODULES.get(asked or "", asked)
+    if COMPLETING not in os.environ and any(module in modules for modules in TASKS.values()):
+        import_module(f"acceptance.cli.{module}").add(commands)
+        return parser, commands
     parser.description = (
         "Acceptance and regression tests of cluster interconnects.\n\n"
         + "\n\n".join(_task(commands, task) for task in TASKS)
     )
     if COMPLETING in os.environ:
+        import argcomplete
+
         argcomplete.autocomplete(parser)
     return parser, commands
 
@@ -158,7 +155,7 @@ def _task(commands: Commands, task: str) -> str:
     """Add the subcommands of a task, and return a line for each."""
     first = len(commands._choices_actions)
     for module in TASKS[task]:
-        module.add(commands)
+        import_module(f"acceptance.cli.{module}").add(commands)
     added = commands._choices_actions[first:]
     return "\n".join([f"{task}:", *(f"  {each.dest:12}{each.help}" for each in added)])
 

@@ -12,17 +12,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
 import msgspec
 
-from acceptance import ledger
 from acceptance.core.paths import named
 from acceptance.core.text import printable, table
-from acceptance.ledger import ResultsFault
-from acceptance.regressions import Judgement, judge
-from acceptance.regressions.history import History, load
-from acceptance.verdict import Status
+from acceptance.core.words import Status
+
+# Results are for those commands alone that read them (below): others need not load what does.
+if TYPE_CHECKING:
+    from acceptance.regressions import Judgement
+    from acceptance.regressions.history import History
 
 #: What the subcommands are added to.
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -173,12 +174,16 @@ def add_sources(command: argparse.ArgumentParser) -> None:
     option(command, *DATABASE)
 
 
-def read(options: argparse.Namespace, *, whole: bool = False) -> History:
+def read(options: argparse.Namespace, *, whole: bool = False) -> "History":
     """Read the project's own database, or another one.
 
     Of `--system` only its results, unless the `whole` is wanted. Raises ResultsFault when it cannot
     be read, and when it has nothing of `--system`.
     """
+    from acceptance import ledger
+    from acceptance.ledger import ResultsFault
+    from acceptance.regressions.history import load
+
     db = options.db or options.workspace.results
     past = ledger.of(options.workspace, options.db)
     history = load(past, None if whole else options.system)
@@ -191,19 +196,21 @@ def read(options: argparse.Namespace, *, whole: bool = False) -> History:
     return history
 
 
-def judgements(options: argparse.Namespace, history: History) -> Callable[[bool], Judgement]:
+def judgements(options: argparse.Namespace, history: "History") -> "Callable[[bool], Judgement]":
     """Return what judges a history as the gate does: its simulated part, or what was measured."""
+    from acceptance.regressions import judge
+
     workspace = options.workspace
     kept = workspace.detection_of(options.db or workspace.results)
 
     @cache
-    def judged(simulated: bool) -> Judgement:
+    def judged(simulated: bool) -> "Judgement":
         return judge.part_with_references(history, workspace.reference, kept, simulated=simulated)
 
     return judged
 
 
-#: Exit statuses beside those of `verdict.Status`: another campaign runs; 128 + the number of the
+#: Exit statuses beside those of `Status`: another campaign runs; 128 + the number of the
 #: signal that stopped the command. What cannot be judged has the status of wrong arguments, 2.
 BUSY, SIGNALLED = 3, 128
 #: Bold green, red and yellow (ECMA-48, SGR).

@@ -4,7 +4,6 @@ Numbers of processes come again, also after the machine was started: `boot` and 
 process one is.
 """
 
-import importlib.metadata
 import os
 import re
 import socket
@@ -96,6 +95,8 @@ _NAME = "interconnect-acceptance"
 
 def version() -> str:
     """Return the version of the installed distribution."""
+    import importlib.metadata  # slow to load, and few commands ask
+
     return importlib.metadata.version(_NAME)
 
 
@@ -104,6 +105,8 @@ def supported_reframe() -> tuple[str, str]:
 
     They are stated in one place, the requirements of the distribution (pyproject.toml).
     """
+    import importlib.metadata
+
     required = " ".join(importlib.metadata.requires(_NAME) or [])
     stated = re.search(r"reframe-hpc(\S+)", required)
     bounds = dict(re.findall(r"(>=|<)([\d.]+)", stated[1])) if stated else {}

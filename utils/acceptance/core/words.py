@@ -1,4 +1,4 @@
-"""The words that everything shares: names and units of metrics, technologies, simulated systems.
+"""The words that everything shares: names and units of metrics, simulated systems, statuses.
 
 A metric is a stem, keys of this metric alone, and the message size in bytes: `bandwidth_1024`; in a
 case that has results under several values of a key also `bandwidth_peak.distance.4`, or
@@ -13,6 +13,7 @@ than the name of its system knows it, too.
 import re
 import sys
 from collections.abc import Mapping
+from enum import IntEnum
 from typing import Literal
 
 _SIZED = re.compile(r"(?P<stem>[A-Za-z].*)_(?P<size>\d+)\Z")
@@ -191,3 +192,16 @@ def mismatch(system: str, stated: object) -> str:
     if is_simulated(system) and not stated:
         return f"systems called {PREFIX}... have to state `{SIMULATED}` in their extras"
     return ""
+
+
+class Status(IntEnum):
+    """What a verdict says: also the exit status of the command that gives it."""
+
+    PASSED = 0
+    FAILED = 1
+    CANNOT_JUDGE = 2
+
+    @property
+    def word(self) -> str:
+        """Return the status as verdicts that are data write it."""
+        return ("pass", "fail", "cannot-judge")[self]

@@ -20,6 +20,8 @@ from acceptance.fabric.rates import INTERFACES, MIN_ROCE_MBPS, PORTED
 
 #: The kind of a counter that stands above zero, and of a link whose errors nobody counts.
 STANDING, UNCOUNTED = "link-counters", "link-uncounted"
+#: The kind of what could not be read, so that nothing is known of the link.
+UNREADABLE = "link-unreadable"
 #: Facts that demand nothing: of links that Linux does not show, and where no fabric is stated.
 _NO_FACTS = Facts(technology="")
 
@@ -249,7 +251,7 @@ class _Comparison:
             device = self.concerned(path.split("/"))
             if device is not None:
                 found = f"/sys/{path} cannot be read"
-                yield self.deviation("link-unreadable", device, found, "a file that can be read")
+                yield self.deviation(UNREADABLE, device, found, "a file that can be read")
 
     def concerned(self, path: list[str]) -> str | None:
         """Return what is judged less well without this file: "" for all; None for nothing."""

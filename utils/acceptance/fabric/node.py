@@ -66,6 +66,11 @@ class Port:
         return self.state.startswith("4:")
 
     @property
+    def rate_text(self) -> str:
+        """Write what it runs at, as Linux does."""
+        return str(self.rate) if self.rate else "at no known rate"
+
+    @property
     def down(self) -> bool:
         """Tell whether there is no link: nothing is plugged in, or nothing answers."""
         return self.state.startswith("1:")
@@ -117,6 +122,11 @@ class Interface:
     def ethernet(self) -> bool:
         """Tell Ethernet from others, such as IP over InfiniBand."""
         return self.type in (None, 1)
+
+    @property
+    def rate_text(self) -> str:
+        """Write what it runs at."""
+        return f"{self.speed} Mb/s {self.duplex}".strip() if self.speed else "at no known speed"
 
     @property
     def up(self) -> bool:

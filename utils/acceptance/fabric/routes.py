@@ -14,12 +14,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from acceptance.core.errors import Fault
 from acceptance.fabric.topology import End, Link, Topology
+
+# Only routes need numpy, and it takes longer to load than all else of the fabric.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: More links than any route of a fabric that is no loop has.
 LONGEST = 64
@@ -57,7 +60,7 @@ class Routes:
 
     links: tuple[Link, ...]
     hosts: tuple[End, ...]
-    steps: NDArray[np.int32]
+    steps: "NDArray[np.int32]"
 
     @classmethod
     def of(cls, topology: Topology, text: str, source: str = "dump_lfts") -> "Routes":
@@ -77,6 +80,8 @@ class Routes:
 
 def _follow(topology: Topology, tables: Mapping[str, Mapping[int, int]], source: str) -> Routes:
     """Follow forwarding tables, all pairs of hosts at once."""
+    import numpy as np
+
     switches = [guid for guid, device in topology.devices.items() if device.kind == "switch"]
     if missing := [topology.devices[guid].name for guid in switches if guid not in tables]:
         raise Fault(
@@ -137,6 +142,8 @@ def choose(routes: Routes, hosts: Sequence[int]) -> list[list[tuple[int, int]]]:
     They are the same for the same routes and hosts. Directions that no route between these hosts
     takes are not crossed, and some are by fewer pairs than is wanted, where fewer take them.
     """
+    import numpy as np
+
     random = np.random.default_rng(0)
     first, second = (each.ravel() for each in np.meshgrid(hosts, hosts, indexing="ij"))
     apart = first != second
@@ -168,13 +175,15 @@ def choose(routes: Routes, hosts: Sequence[int]) -> list[list[tuple[int, int]]]:
 
 
 def _worth(
-    candidates: NDArray[np.int32],
+    candidates: "NDArray[np.int32]",
     link: int,
-    crossed: NDArray[np.int32],
-    steps: NDArray[np.int32],
+    crossed: "NDArray[np.int32]",
+    steps: "NDArray[np.int32]",
     on: dict[int, list[int]],
 ) -> int:
     """Return the candidate that crosses most that is still to be crossed, and shares least."""
+    import numpy as np
+
     real = candidates != NONE
     wanted = (real & (crossed[candidates] < CROSSINGS)).sum(axis=1)
     before = on.get(link, [])
@@ -183,7 +192,7 @@ def _worth(
     return int(np.argmax(wanted - 2 * shared - 100 * taken))
 
 
-def _rounds(steps: NDArray[np.int32]) -> list[list[int]]:
+def _rounds(steps: "NDArray[np.int32]") -> list[list[int]]:
     """Put pairs into rounds, each into the first in which none of its links is taken."""
     rounds: list[list[int]] = []
     busy: list[set[int]] = []

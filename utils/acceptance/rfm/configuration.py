@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
+from acceptance.core.paths import Workspace
 from acceptance.core.text import there_are
 
 #: The system of ReFrame's own configuration, which any host matches.
@@ -95,6 +96,40 @@ class Site:
             if each["name"] in partition["environs"]
             and system["name"] in each.get("target_systems", [system["name"]])
         ]
+
+
+def names_of(path: Path) -> dict[str, Any]:
+    """Run the file of a system, `config/systems/NAME.py`, and return its names.
+
+    Raises ValueError, with the file, for one that has no system, or that cannot be run.
+    """
+    try:
+        names = runpy.run_path(str(path))
+    except Exception as err:  # a system's file is a program: anything may be wrong with it
+        raise ValueError(f"{path}: {type(err).__name__}: {err}") from err
+    missing = [name for name in ("SYSTEM", "ENVIRONMENTS") if name not in names]
+    if missing:
+        raise ValueError(f"{path}: defines no {' and no '.join(missing)}")
+    if not {"name", "hostnames", "partitions"} <= set(names["SYSTEM"]):
+        raise ValueError(f"{path}: SYSTEM needs a name, hostnames and partitions")
+    return names
+
+
+def system_alone(name: str | None, workspace: Workspace) -> dict[str, Any]:
+    """Return a system, or that of this host, for a program that has no time.
+
+    Of the clone's own configuration, and with a name, only the file of the system is read. Raises
+    SiteFault.
+    """
+    files = [folder / "config/systems" / f"{name}.py" for folder in workspace.systems]
+    path = next((path for path in files if path.is_file()), None)
+    if path is None or workspace.named_by:
+        return load(workspace.config_files).system(name)
+    try:
+        system: dict[str, Any] = names_of(path)["SYSTEM"]
+    except ValueError as err:
+        raise SiteFault(str(err)) from None
+    return system
 
 
 #: What ReFrame itself has read of files, and what a file said here in an environment.

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from enum import IntEnum
 from typing import Any
 
 import msgspec
@@ -12,23 +11,9 @@ from acceptance.alerts import Alert
 from acceptance.core.findings import Finding, merged
 from acceptance.core.kinds import OF_PAIRS
 from acceptance.core.text import plural
-from acceptance.core.words import NO_EVIDENCE, is_simulated, model_of
+from acceptance.core.words import NO_EVIDENCE, Status, is_simulated, model_of
 from acceptance.relations import rounds
 from acceptance.verdict.nodes import PartitionNodes
-
-
-class Status(IntEnum):
-    """What a verdict says: also the exit status of the command that gives it."""
-
-    PASSED = 0
-    FAILED = 1
-    CANNOT_JUDGE = 2
-
-    @property
-    def word(self) -> str:
-        """Return the status as verdicts that are data write it."""
-        return ("pass", "fail", "cannot-judge")[self]
-
 
 #: The kind of campaign that ends with a protocol.
 ACCEPT = "accept"

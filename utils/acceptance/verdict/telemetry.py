@@ -11,7 +11,6 @@ The packages of OpenTelemetry are the extra `otel` of this project: nothing else
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -41,6 +40,8 @@ _STATUSES = {
 }
 
 
+#: What each log record has of the verdict.
+_OF_BOTH = ("system", "campaign", "session", "host")
 #: What a log record has of a finding beside its nodes.
 _OF_FINDING = (
     *("id", "kind", "severity", "where", "what", "found", "expected", "remedy", "source"),
@@ -73,7 +74,7 @@ def send(judged: Judged, kept: notify.Notification) -> tuple[int, int]:
     ]
     when = _nanoseconds(judged[0][0])
     metrics = _metrics(values, resource, scope, when)
-    logs = [_log(told, resource, scope) for verdict, _ in judged for told in _told(verdict)]
+    logs = [log for verdict, _ in judged for log in _logs(verdict, resource, scope)]
     exporter = OTLPMetricExporter(max_export_batch_size=_BATCH)
     _send(exporter, [metrics] if values else [], "metrics")
     batches = [logs[first : first + _BATCH] for first in range(0, len(logs), _BATCH)]
@@ -118,51 +119,26 @@ def _metrics(
     return data.MetricsData([data.ResourceMetrics(resource, [of_scope], "")])
 
 
-@dataclass(frozen=True)
-class _Told:
-    """A log record: a verdict, or a finding of it."""
-
-    event: str
-    text: str
-    severity: tuple[int, str]
-    when: int
-    attributes: dict[str, Any]
-
-
-def _told(verdict: Verdict) -> Iterator[_Told]:
-    """Yield what a verdict says, and each of its findings, the worst first."""
-    when = _nanoseconds(verdict)
-    about = {name: getattr(verdict, name) for name in ("system", "campaign", "session", "host")}
-    about["simulated"] = verdict.simulated
-    counted = {name: getattr(verdict, name) for name in ("passed", "failed", "skipped", "not_run")}
-    counted |= {"judged": sum(verdict.judged.values()), "recorded": verdict.recorded}
-    yield _Told(
-        "acceptance.verdict",
-        f"verdict: {verdict.status.word}; {verdict.cases_text}",
-        _STATUSES[verdict.status],
-        when,
-        {**about, **counted, "verdict": verdict.status.word, "problems": len(verdict.problems)},
-    )
-    for each in verdict.everything:
-        words = {name: getattr(each, name) for name in _OF_FINDING}
-        more = {"nodes": [*each.nodes], "fails": each.fails}
-        told = {**about, **words, **more}
-        yield _Told("acceptance.finding", each.text, _SEVERITIES[each.severity], when, told)
-
-
-def _log(told: _Told, resource: Any, scope: Any) -> Any:
+def _logs(verdict: Verdict, resource: Any, scope: Any) -> Iterator[Any]:
+    """Yield log records: what a verdict says, and each of its findings, the worst first."""
     from opentelemetry._logs import LogRecord, SeverityNumber
     from opentelemetry.sdk._logs import ReadableLogRecord
 
-    number, text = told.severity
-    record = LogRecord(
-        timestamp=told.when,
-        severity_text=text,
-        severity_number=SeverityNumber(number),
-        body=told.text,
-        attributes={
-            name: value for name, value in told.attributes.items() if value not in ("", [])
-        },
-        event_name=told.event,
-    )
-    return ReadableLogRecord(record, resource, scope)
+    about = {name: getattr(verdict, name) for name in (*_OF_BOTH, "simulated")}
+    counted = {name: getattr(verdict, name) for name in ("passed", "failed", "skipped", "not_run")}
+    counted |= {"judged": sum(verdict.judged.values()), "recorded": verdict.recorded}
+    counted |= {"verdict": verdict.status.word, "problems": len(verdict.problems)}
+    text = f"verdict: {verdict.status.word}; {verdict.cases_text}"
+    told = [("acceptance.verdict", text, _STATUSES[verdict.status], counted)]
+    for each in verdict.everything:
+        words = {name: getattr(each, name) for name in _OF_FINDING}
+        words |= {"nodes": [*each.nodes], "fails": each.fails}
+        told.append(("acceptance.finding", each.text, _SEVERITIES[each.severity], words))
+    when = _nanoseconds(verdict)
+    for event, body, (number, word), more in told:
+        attributes = {key: value for key, value in (about | more).items() if value not in ("", [])}
+        record = LogRecord(
+            timestamp=when, severity_text=word, severity_number=SeverityNumber(number),
+            body=body, attributes=attributes, event_name=event,
+        )  # fmt: skip
+        yield ReadableLogRecord(record, resource, scope)
