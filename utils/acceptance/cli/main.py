@@ -13,6 +13,7 @@ import argcomplete
 
 from acceptance.cli import (
     alerts,
+    bisect,
     campaigns,
     claims,
     compare,
@@ -48,7 +49,7 @@ from acceptance.verdict import Status
 TASKS = {
     "measure": (campaigns, fabric),
     "judge": (gate, alerts, claims, history),
-    "compare": (compare, references, sessions, report, export),
+    "compare": (compare, bisect, references, sessions, report, export),
     "set up": (doctor, init_site, spack),
 }
 
@@ -116,7 +117,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     asked = next((w for w, b in before if w[:1] != "-" and b not in CONFIG_FILE), None)
     if asked is not None and asked not in commands.choices:
         parser.error(f"there is no command {asked!r}; {there_are(asked, commands.choices)}")
-    end = given.index("--") if asked in campaigns.COMMANDS and "--" in given else len(given)
+    end = (
+        given.index("--")
+        if asked in (*campaigns.COMMANDS, "bisect") and "--" in given
+        else len(given)
+    )
     options = parser.parse_args(given[:end])
     verb = getattr(options, "verb", None)
     # The parser of a verb sets what it was not given, too, whatever stood before the verb.

@@ -10,5 +10,6 @@ from acceptance.relations import (
     false_alarms,
     guidelines,
     near_limits,
+    noise,
     sides,
 )
