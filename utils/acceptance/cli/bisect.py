@@ -132,6 +132,8 @@ def _run(plan: bisect.Plan, options: argparse.Namespace) -> int:
         except Interrupted as err:
             tell(f"{state.id}: {err}; the same command goes on with it")
             return SIGNALLED + err.signal
+        except Fault as err:
+            raise Fault(f"{err}; what ReFrame printed: {state.log}; --new measures anew") from None
         state.ended, state.summary = campaign.stamp(campaign.now()), result.sentence
         state.status = _STATUS[result.word]
         state.save()
