@@ -111,6 +111,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             found,
             self.current_environ.extras.get("versions", {}).get(self.suite, ""),
             self.variants(),
+            self.current_environ.extras.get("packages", {}),
         )
         if not may_build(self.suite, self.current_system.name):
             self.skip_if(

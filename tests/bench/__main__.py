@@ -14,7 +14,7 @@ from types import ModuleType
 
 BENCHES = (
     "harness", "builds", "history", "night", "equality", "detection", "sequential", "alone",
-    "families", "false_alarms", "guidelines",
+    "bisect", "families", "false_alarms", "guidelines",
     "culprits", "causes", "power", "cables", "fabric", "simulation", "cluster", "detours",
 )  # fmt: skip
 

@@ -43,13 +43,15 @@ _LONGEST = 60_000
 class Runner:
     """Runs the steps of a campaign that are left; `lock` is the descriptor of the lock.
 
-    What is said, and what ReFrame prints, goes to the log and to the terminal.
+    What is said, and what ReFrame prints, goes to the log and to the terminal, if there is one.
     """
 
-    def __init__(self, state: State, lock: int, workspace: Workspace, terminal: IO[bytes]) -> None:
+    def __init__(
+        self, state: State, lock: int, workspace: Workspace, terminal: IO[bytes] | None
+    ) -> None:
         self.state, self.workspace = state, workspace
         self.child = ReframeProcess(inherited_fds=[lock])
-        self.terminal: IO[bytes] | None = terminal
+        self.terminal = terminal
 
     def run(self) -> None:
         """Run what is left, and store each change; raises Interrupted."""

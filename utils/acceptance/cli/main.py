@@ -31,7 +31,7 @@ from acceptance.rfm import Interrupted, SiteFault, in_force
 TASKS = {
     "measure": ("campaigns", "fabric"),
     "judge": ("gate", "alerts", "claims", "history"),
-    "compare": ("compare", "references", "sessions", "report", "export"),
+    "compare": ("compare", "bisect", "references", "sessions", "report", "export"),
     "set up": ("doctor", "init_site", "spack"),
 }
 #: Commands whose module has another name.
@@ -106,7 +106,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser, commands = _parser(asked)
     if asked is not None and asked not in commands.choices:
         parser.error(f"there is no command {asked!r}; {there_are(asked, commands.choices)}")
-    of_reframe = _MODULES.get(asked or "") == "campaigns" and "--" in given
+    of_reframe = _MODULES.get(asked or "", asked) in ("campaigns", "bisect") and "--" in given
     end = given.index("--") if of_reframe else len(given)
     options = parser.parse_args(given[:end])
     verb = getattr(options, "verb", None)

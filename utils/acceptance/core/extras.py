@@ -100,6 +100,8 @@ class _Environment(Struct, forbid_unknown_fields=True):
     sources: dict[str, Text] = {}
     suites: dict[str, Text] = {}
     versions: dict[str, Text] = {}
+    #: What Spack's packages have to be: name -> spec, as `@=1.15.0`.
+    packages: dict[str, Text] = {}
 
 
 def read_environment(

@@ -31,7 +31,7 @@ ALERT_TARGETS = "ACCEPTANCE_ALERTS"
 #: The commands (`cli/`), as sentences have them.
 COMMANDS = (
     *("nightly", "accept", "fabric", "gate", "alerts", "claims", "history", "baseline", "compare"),
-    *("references", "sessions", "report", "export", "doctor", "init-site", "spack"),
+    *("bisect", "references", "sessions", "report", "export", "doctor", "init-site", "spack"),
 )
 _IN_SENTENCE = re.compile(rf"\bacceptance (?=(?:{'|'.join(COMMANDS)})\b)")
 
@@ -61,21 +61,25 @@ class Workspace:
     #: Why what their runs leave is not found afterwards, and what to do.
     unrecorded: str = ""
     remedy: str = ""
+    #: Where Spack keeps its things, if that is not in `var`.
+    built: Path | None = None
 
     @classmethod
     def of(cls, environment: Mapping[str, str] | None = None) -> "Workspace":
         """Return the workspace of an environment, by default this process's own.
 
         `ACCEPTANCE_VAR` and `ACCEPTANCE_REFERENCE` name other folders than `var/` and `reference/`,
-        `ACCEPTANCE_SYSTEMS` one more folder of systems.
+        `ACCEPTANCE_SPACK` another one than `var/spack`, `ACCEPTANCE_SYSTEMS` one more folder of
+        systems.
         """
         env = os.environ if environment is None else environment
-        more = env.get("ACCEPTANCE_SYSTEMS")
+        more, built = env.get("ACCEPTANCE_SYSTEMS"), env.get("ACCEPTANCE_SPACK")
         return cls(
             root=ROOT,
             var=Path(env.get("ACCEPTANCE_VAR") or _VAR),
             reference=Path(env.get("ACCEPTANCE_REFERENCE") or ROOT / "reference"),
             systems=(ROOT, *([Path(more).absolute()] if more else [])),
+            built=Path(built).absolute() if built else None,
         )
 
     def place_of(self, system: str, partition: str) -> str:
@@ -167,7 +171,7 @@ class Workspace:
     @property
     def spack(self) -> Path:
         """Return the folder of what Spack installs, and of the clone that `make spack` makes."""
-        return self.var / "spack"
+        return self.built or self.var / "spack"
 
     @property
     def wheels(self) -> Path:

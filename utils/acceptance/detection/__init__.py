@@ -5,6 +5,7 @@ from acceptance.detection import (
     changepoint,
     common_mode,
     constants,
+    delta,
     evidence,
     families,
     loggp,

@@ -28,6 +28,7 @@ from acceptance.machine.missing import (
     without_case,
 )
 from acceptance.machine.mpis import InstalledMpi, MpiSearch, Prepared, find_mpis, plugin, prepared
+from acceptance.machine.mpis import mpi_of as mpi_of_module
 from acceptance.machine.partition_size import (
     CACHE_SCRIPT,
     NODES,
@@ -74,6 +75,7 @@ from acceptance.machine.spack import (
     may_build,
     pinned_version,
     read_lock,
+    read_packages,
     spack_features,
     spack_suites,
     unbuilt,

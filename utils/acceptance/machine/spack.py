@@ -15,9 +15,11 @@ import os
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -329,12 +331,19 @@ def _first(workspace: Workspace, name: str) -> Path:
 
 
 def compose_environment(
-    suite: str, system: str, mpi: str, spack: Spack, version: str = "", variants: str = ""
+    suite: str,
+    system: str,
+    mpi: str,
+    spack: Spack,
+    version: str = "",
+    variants: str = "",
+    require: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """Return the spack.yaml of a suite on a system with one of its MPIs.
 
-    `version` replaces the one that the suite's file pins, `variants` are added to its spec.
-    Raises Fault when a file that it is made of is missing or no configuration of Spack.
+    `version` replaces the one that the suite's file pins, `variants` are added to its spec, and
+    `require` is what packages have to be: name -> spec. Raises Fault when a file that it is made of
+    is missing or no configuration of Spack.
     """
     path = _suite_file(suite, spack.workspace)
     roots = _read_yaml(path).get("specs")
@@ -344,6 +353,8 @@ def compose_environment(
         roots = [re.sub(r"@\S+", f"@{version}", spec) for spec in roots]
     specs = [" ".join(filter(None, (spec, variants, f"^{mpi}"))) for spec in roots]
     settings = _settings(system, mpi, spack)
+    demands = {name: {"require": [spec]} for name, spec in require.items()}
+    settings = _merged(settings, {"packages": demands})
     if mirrors := _mirrors(os.environ.get("SPACK_MIRROR", "")):
         # The colon makes Spack forget the mirrors that it would ask otherwise.
         settings["mirrors:"] = mirrors
@@ -401,18 +412,27 @@ def _mirrors(mirror: str) -> dict[str, Any]:
 
 
 def environment_for(
-    suite: str, system: str, mpi: str, spack: Spack, version: str = "", variants: str = ""
+    suite: str,
+    system: str,
+    mpi: str,
+    spack: Spack,
+    version: str = "",
+    variants: str = "",
+    require: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
     """Return a pristine folder with a suite's spack.yaml, and its lock while that is valid.
 
-    Each choice of version and variants has its folder, so that none undoes another one's. The lock
-    of an earlier build is kept as long as the spack.yaml, and with it the Spack, the recipes, the
-    externals and the mirrors, are the same.
+    Each choice of version, variants and requirements has its folder, so that none undoes another
+    one's. The lock of an earlier build is kept as long as the spack.yaml, and with it the Spack,
+    the recipes, the externals and the mirrors, are the same.
     """
-    text = compose_environment(suite, system, mpi, spack, version, variants)
+    text = compose_environment(suite, system, mpi, spack, version, variants, require)
     name = f"{system}-{suite}-{mpi}"
-    if version or variants:
-        name += "-" + hashlib.sha256(f"{version} {variants}".encode()).hexdigest()[:8]
+    if version or variants or require:
+        chosen = " ".join(
+            (version, variants, *(f"{key} {require[key]}" for key in sorted(require)))
+        )
+        name += "-" + hashlib.sha256(chosen.encode()).hexdigest()[:8]
     folder = spack.home / "envs" / name
     with _locked(folder):
         if machine.read_text(folder / "spack.yaml") != text:
@@ -455,6 +475,40 @@ def read_lock(lock: str, identity: Mapping[str, str]) -> dict[str, str]:
         }
     except (ValueError, KeyError, IndexError, TypeError) as err:
         raise Fault(f"spack.lock: not of a form that this program knows: {err!r}") from None
+
+
+def read_packages(lock: str) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Return the packages of a spack.lock, each with its version and variants; and its roots.
+
+    A package is {"": "@=VERSION", variant: as a spec has it}, a root its version. Of a package that
+    is there more than once (a build tool, say) nothing is returned. Raises Fault as `read_lock`.
+    """
+    try:
+        data = json.loads(lock)
+        specs = data["concrete_specs"]
+        often = Counter(spec["name"] for spec in specs.values())
+        roots = [specs[root["hash"]] for root in data["roots"]]
+        packages = {
+            spec["name"]: {"": f"@={spec['version']}", **_variants(spec.get("parameters", {}))}
+            for spec in specs.values()
+            if often[spec["name"]] == 1
+        }
+        return packages, {root["name"]: str(root["version"]) for root in roots}
+    except (ValueError, KeyError, TypeError, AttributeError) as err:
+        raise Fault(f"spack.lock: not of a form that this program knows: {err!r}") from None
+
+
+def _variants(parameters: Mapping[str, Any]) -> dict[str, str]:
+    """Return variants as a spec has them; what a version itself brings is none (patches)."""
+    texts = {}
+    for name, value in parameters.items():
+        if isinstance(value, bool):
+            texts[name] = f"{'+' if value else '~'}{name}"
+        elif value and name not in ("patches", "build_system"):
+            words = value if isinstance(value, list) else [value]
+            joined = (" " if name.endswith("flags") else ",").join(map(str, words))
+            texts[name] = f'{name}="{joined}"'
+    return texts
 
 
 def _dependency(spec: Mapping[str, Any], specs: Mapping[str, Any], virtual: str) -> str:

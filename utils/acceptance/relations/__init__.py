@@ -10,6 +10,7 @@ from acceptance.relations import (
     false_alarms,
     guidelines,
     near_limits,
+    noise,
     rounds,
     sides,
 )

@@ -34,6 +34,7 @@ def reframe_environment(workspace: Workspace, *, many_jobs: bool = False) -> dic
         **clean_environment(),
         **({FILES: read} if read else {}),
         "ACCEPTANCE_VAR": str(workspace.var),
+        "ACCEPTANCE_SPACK": str(workspace.spack),
         **({"ACCEPTANCE_MAX_JOBS": str(LINK_JOBS)} if many_jobs else {}),
     }
     if files:  # they are all that there are
