@@ -228,10 +228,11 @@ INCIDENT_BACK = 0.7
 LINE_FEWEST, LINES_FEWEST, LINES_MOST = 3, 6, 4
 #: Relative noise below which nothing is looked for. [chosen] clocks and the digits of an output.
 LINE_NOISE = 0.005
-#: What one more line of a curve costs, in logarithms of the number of sizes. [derived] its two
-#: parameters one each, and where it begins two: so much a change point costs where its place is
-#: searched (Zhang, Siegmund, Biometrics 2007).
-LINE_PRICE = 4
+#: What one more line of a curve costs, in logarithms of the number of sizes, where the noise is
+#: known. [derived] its two parameters one each, and where it begins two: so much a change point
+#: costs where its place is searched (Zhang, Siegmund, Biometrics 2007). The other one is where the
+#: lines alone tell the noise. [chosen] too few lines make it too large, which costs as well.
+LINE_PRICE, LINE_PRICE_ALONE = 4, 3
 #: Residuals count in full up to so many spreads, beyond that in proportion. [derived] Huber 1964:
 #: it keeps 95 % of the efficiency with normal noise.
 LINE_HUBER = 1.345

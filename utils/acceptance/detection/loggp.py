@@ -25,6 +25,7 @@ from acceptance.detection.constants import (
     LINE_HUBER,
     LINE_NOISE,
     LINE_PRICE,
+    LINE_PRICE_ALONE,
     LINE_SETTLED,
     LINE_STRAY,
     LINE_TURNS,
@@ -115,6 +116,7 @@ def switches(sizes: Sequence[int], times: Sequence[float], known: float = 0.0) -
     first, last = np.array(ends).T[:, :, None]
     inside = (first <= np.arange(count)) & (np.arange(count) < last)
     found, noise, least = [(0, count)], math.inf, max(known, LINE_NOISE)
+    price = (LINE_PRICE if known else LINE_PRICE_ALONE) * math.log(count)
     fitted = lines(sizes, times)
     off = _off(sizes, times, fitted, [0], np.ones((1, count), bool))
     # From one line on: as many as the noise asks for which those before have left.
@@ -125,7 +127,7 @@ def switches(sizes: Sequence[int], times: Sequence[float], known: float = 0.0) -
             break
         noise = max(spread, least)
         fitted = lines(sizes, times, noise, inside)
-        found = _best(dict(zip(ends, fitted.cost.tolist(), strict=True)), count)
+        found = _best(dict(zip(ends, fitted.cost.tolist(), strict=True)), count, price)
         off = _off(sizes, times, fitted, [ends.index(each) for each in found], inside)
     return tuple(sizes[i] for i, _ in found[1:])
 
@@ -143,10 +145,9 @@ def _off(
     return residuals
 
 
-def _best(costs: dict[tuple[int, int], float], count: int) -> list[tuple[int, int]]:
-    """Return the ends of the lines with the least cost, each more of which has to be worth it."""
+def _best(costs: dict[tuple[int, int], float], count: int, price: float) -> list[tuple[int, int]]:
+    """Return the ends of the lines with the least cost, each of which has its price."""
     # best[j]: cost and lines of the first j sizes, by the number of lines.
-    price = LINE_PRICE * math.log(count)
     best: dict[int, dict[int, tuple[float, list[tuple[int, int]]]]] = {0: {0: (0.0, [])}}
     for (i, j), cost in sorted(costs.items(), key=lambda item: item[0][1]):
         for number, (before, chosen) in best.get(i, {}).items():
