@@ -13,6 +13,7 @@ import importlib
 import logging
 import sys
 import traceback
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ from pathlib import Path
 import reframe
 from reframe.core.exceptions import ForceExitError, LoggingError
 from reframe.core.logging import MultiFileHandler, getlogger
+from reframe.core.variables import Undefined
 
 from acceptance.core import machine
 from acceptance.core.paths import Workspace
@@ -163,6 +165,20 @@ def drop_variables(check: type) -> None:
 _FIXED = (bool, int, float, str, type(None))
 
 
+#: Class -> the space of variables that its cases have their values of, and it its descriptors.
+_INJECTED = weakref.WeakKeyDictionary()
+
+
+def own_copy(value):
+    """Copy the value of a variable for a case, as deep as it can be changed."""
+    if isinstance(value, _FIXED):
+        return value
+    parts = [*value, *value.values()] if type(value) is dict else value
+    if type(value) in (dict, list, set) and all(isinstance(part, _FIXED) for part in parts):
+        return value.copy()
+    return copy.deepcopy(value)
+
+
 def inject_values(inject):
     """Give a case the values of its variables; their class has the descriptors by its first case.
 
@@ -170,15 +186,14 @@ def inject_values(inject):
     """
 
     def inject_what_is_new(space, case, check):
-        own, variables = vars(check), [*space.items()]
-        if any(own.get(name) is not variable.field for name, variable in variables):
+        if _INJECTED.get(check) is not space:
             inject(space, case, check)
+            _INJECTED[check] = space
             return
-        for name, variable in variables:
-            if variable.is_defined():
-                value = variable._default_value
-                fixed = isinstance(value, _FIXED)
-                vars(case)[name] = value if fixed else copy.deepcopy(value)
+        own = vars(case)
+        for name, variable in space.vars.items():
+            if (value := variable._default_value) is not Undefined:
+                own[name] = own_copy(value)
 
     return inject_what_is_new
 
