@@ -15,6 +15,7 @@ import json
 import logging
 import sys
 import traceback
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -218,6 +219,20 @@ def drop_variables(check: type) -> None:
 _FIXED = (bool, int, float, str, type(None))
 
 
+#: Class -> the space of variables that its cases have their values of, and it its descriptors.
+_INJECTED = weakref.WeakKeyDictionary()
+
+
+def own_copy(value):
+    """Copy the value of a variable for a case, as deep as it can be changed."""
+    if isinstance(value, _FIXED):
+        return value
+    parts = [*value, *value.values()] if type(value) is dict else value
+    if type(value) in (dict, list, set) and all(isinstance(part, _FIXED) for part in parts):
+        return value.copy()
+    return copy.deepcopy(value)
+
+
 def inject_values(inject):
     """Give a case the values of its variables; their class has the descriptors by its first case.
 
@@ -225,15 +240,14 @@ def inject_values(inject):
     """
 
     def inject_what_is_new(space, case, check):
-        own, variables = vars(check), [*space.items()]
-        if any(own.get(name) is not variable.field for name, variable in variables):
+        if _INJECTED.get(check) is not space:
             inject(space, case, check)
+            _INJECTED[check] = space
             return
-        for name, variable in variables:
+        own = vars(case)
+        for name, variable in space.vars.items():
             if variable.is_defined():
-                value = variable._default_value
-                fixed = isinstance(value, _FIXED)
-                vars(case)[name] = value if fixed else copy.deepcopy(value)
+                own[name] = own_copy(variable._default_value)
 
     return inject_what_is_new
 

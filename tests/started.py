@@ -1,8 +1,8 @@
 """ReFrame in a process of its own, forked from one that has loaded it: half of a start is imports.
 
 A fork has modules as they are imported, ReFrame's and what checks and configuration import of ours,
-and `reference/`: no configuration and no check. Environment, folder, arguments and outputs are
-those of the order.
+`reference/`, and the patterns that ReFrame makes of its own configuration: no other configuration
+and no check. Environment, folder, arguments and outputs are those of the order.
 """
 
 import importlib
@@ -18,8 +18,9 @@ from pathlib import Path
 
 REFRAME = Path(sys.executable).with_name("reframe")
 PRELOADED = (
-    *("acceptance.nodes", "acceptance.references", "acceptance.rfm", "acceptance.simulation"),
-    *("jsonschema", "numpy", "pybtex.database.input.bibtex", "sqlite3"),
+    *("acceptance.ledger", "acceptance.nodes", "acceptance.references", "acceptance.rfm"),
+    *("acceptance.simulation", "jsonschema", "numpy", "pybtex.database.input.bibtex", "sqlite3"),
+    "_strptime",  # of `time`
 )
 #: How the code of a Python begins that a test starts, and that is to start no other program: it
 #: is the same whatever is installed.
@@ -188,12 +189,27 @@ def _ended():
         return None
 
 
+def _warm(config, backends):
+    """Have ReFrame make what it makes of any configuration, of the one that it brings along.
+
+    These are patterns, mostly, schedulers and launchers.
+    """
+    configuration = config.load_config("<builtin>")
+    configuration.validate()
+    configuration.select_subconfig("generic")
+    configuration.get("no such option")
+    backends.getscheduler("local")
+    backends.getlauncher("local")
+
+
 if __name__ == "__main__":
     sys.path[0] = str(REFRAME.parent)
+    from reframe.core import backends, config
     from reframe.frontend.cli import main
 
     for name in PRELOADED:
         importlib.import_module(name)
+    _warm(config, backends)
     sys.modules["acceptance.references"].load(Path(__file__).parents[1] / "reference")
     order = _next(socket.socket(fileno=int(sys.argv[1])))
     # A configuration that is written twice in a second with the same length would be taken from its
