@@ -70,6 +70,14 @@ def test_a_measurement_that_fails_tells_nothing_older(tmp_path):
     assert [*kept.iterdir()] == [file]
 
 
+def test_a_core_that_others_had_in_all_turns_is_told(monkeypatch):
+    """It began when its turns were over."""
+    for name in ("BEGIN", "FORK"):
+        monkeypatch.setattr(without_mpi, name, -10)
+    with pytest.raises(OSError, match="too busy: no core got to copy 65536 bytes"):
+        without_mpi.copied(sorted(os.sched_getaffinity(0))[:1])
+
+
 def test_a_process_whose_partner_has_died_ends(monkeypatch):
     monkeypatch.setattr(without_mpi, "LIMIT", 1)
     cpu = min(os.sched_getaffinity(0))
