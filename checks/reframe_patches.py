@@ -21,7 +21,6 @@ from pathlib import Path
 import reframe
 from reframe.core.exceptions import ForceExitError, LoggingError
 from reframe.core.logging import MultiFileHandler, getlogger
-from reframe.core.variables import Undefined
 
 from acceptance.core import machine
 from acceptance.core.paths import Workspace
@@ -192,8 +191,8 @@ def inject_values(inject):
             return
         own = vars(case)
         for name, variable in space.vars.items():
-            if (value := variable._default_value) is not Undefined:
-                own[name] = own_copy(value)
+            if variable.is_defined():
+                own[name] = own_copy(variable._default_value)
 
     return inject_what_is_new
 
