@@ -1,6 +1,8 @@
 """NAS Parallel Benchmarks: nine programs, their classes, and the ways in which ranks can stand."""
 
 import functools
+import itertools
+from typing import NamedTuple
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
@@ -25,8 +27,9 @@ from .partitions import (
     packings,
     partitions,
     placements,
+    standing,
 )
-from .placed import PlacedCheck
+from .placed import PlacedCheck, shown
 
 SIMULATED_RANKS = 64  # at most, all of them on this machine
 
@@ -135,13 +138,47 @@ def fits_memory(part, name: str, problem_class: str, processes: int, nodes: int)
     return npb.memory(name, problem_class, processes) <= share * memory * nodes
 
 
-def programs() -> list[str]:
-    """Return the runs of all partitions of this system, as 3.3 names its programs: cg.C.128.
+class Variant(NamedTuple):
+    """What one case runs, a program as 3.3 names it (cg.C.128), and how its ranks stand.
 
-    Where none can be run the smallest one, which fits no partition: see `largest_job`.
+    One parameter, since most of their product is no case; names read as with a parameter of each.
     """
-    found = {case for part in partitions() for case in possible(part)} or {("is", "S", 2)}
-    return [npb.program(*case, "3.3") for case in sorted(found)]
+
+    program: str
+    placement: str
+    mapping: str = "block"
+    path: str = "shared"
+
+
+def variants() -> list[Variant]:
+    """Return the runs that any partition of this system has the cores, nodes and memory for.
+
+    Where there is none the smallest one, which fits no partition: see `largest_job`.
+    """
+    places = [where for where in placements() if where in ("intra-node", "inter-node")]
+    ways = [*itertools.product(places, ("block", "cyclic"), ("shared", "loopback"))]
+    ways += [(where, "block", "shared") for where in packings()]
+    runs = {part: {*possible(part)} for part in partitions()}
+    return [
+        Variant(npb.program(*case, "3.3"), *way)
+        for case in sorted({case for possible_here in runs.values() for case in possible_here})
+        for way in ways
+        if any(case in possible_here and stands(part, case, *way)
+               for part, possible_here in runs.items())
+    ] or [Variant("is.S.2", "intra-node")]  # fmt: skip
+
+
+def stands(part, case: tuple[str, str, int], placement: str, mapping: str, path: str) -> bool:
+    """Tell whether a partition has the cores, nodes and memory for a run that stands so."""
+    processes = case[2]
+    nodes = standing(part, processes, placement, processes, spills=mapping == "block")
+    if (
+        not nodes
+        or (mapping == "cyclic" and nodes == 1)
+        or (path != "shared" and processes <= nodes)
+    ):
+        return False
+    return fits_memory(part, *case, nodes)
 
 
 class NpbBuild(SuiteBuild):
@@ -193,16 +230,11 @@ class Npb(PlacedCheck):
     if needs_build("npb"):
         build = fixture(NpbBuild, scope="environment")
 
-    #: Benchmark, class and number of processes.
-    program = parameter(programs(), loggable=True)
-    placement = parameter(
-        [where for where in placements() if where in ("intra-node", "inter-node")] + packings(),
-        loggable=True,
-    )
-    mapping = parameter(
-        ["block", "cyclic"] if "inter-node" in placements() else ["block"], loggable=True
-    )
-    path = parameter(["shared", "loopback"], loggable=True)
+    #: All of `Variant`; from `choose` on its program alone: benchmark, class, number of processes.
+    program = parameter(variants(), fmt=shown, loggable=True)
+    placement = variable(str, loggable=True)
+    mapping = variable(str, loggable=True)
+    path = variable(str, loggable=True)
 
     np = variable(int, loggable=True)
     benchmark = variable(str, loggable=True)
@@ -218,7 +250,9 @@ class Npb(PlacedCheck):
     time_limit = None
 
     def choose(self):
-        """Name the benchmark."""
+        """Take the variant apart, and name the benchmark."""
+        for name, value in self.program._asdict().items():
+            setattr(self, name, value)
         self.benchmark, self.problem_class, np = self.program.split(".")
         self.np = int(np)
         self.benchmark_name = f"npb.{self.benchmark}"

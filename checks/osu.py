@@ -21,7 +21,7 @@ from .partitions import (
     placements,
     standing,
 )
-from .placed import PlacedCheck
+from .placed import PlacedCheck, shown
 
 #: Environments whose MPI can take the network between processes of one node.
 LOOPBACK = ["+osu -no-loopback"]
@@ -58,14 +58,6 @@ class Variant(NamedTuple):
 
 #: How often the programs send a small message, unless they are told how often, at least.
 LEAST_REPEATED = 1000
-
-
-def shown(variant: Variant | str) -> str:
-    """Return a variant as ReFrame shows parameters, or the one that a case has left of it."""
-    if isinstance(variant, str):
-        return variant
-    others = {name: value for name, value in variant._asdict().items() if value}
-    return " %".join([others.pop("benchmark"), *(f"{n}={v}" for n, v in others.items())])
 
 
 def variants() -> Iterator[Variant]:

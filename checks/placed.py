@@ -60,6 +60,17 @@ def part_of(memory: int, processes: int) -> int:
     return max(1, memory // processes) if memory else 0
 
 
+def shown(variant: tuple | str) -> str:
+    """Return a variant, a named tuple, as ReFrame shows parameters, or what a case has left of it.
+
+    What is empty in it is not shown.
+    """
+    if isinstance(variant, str):
+        return variant
+    (_, first), *others = variant._asdict().items()
+    return " %".join([first, *(f"{name}={value}" for name, value in others if value)])
+
+
 class PlacedCheck(JudgedCheck, Pinned, Inside):
     """A check whose ranks stand where its parameters say, or which fails as misplaced.
 
