@@ -34,6 +34,8 @@ int main(int argc, char **argv)
 @requires("mpirun.mpich", "mpicc.mpich", "gcc")
 def test_ranks_of_a_real_mpi_say_over_which_interface_they_send(tmp_path):
     (tmp_path / "ping.c").write_text(PING)
+    # As IMB-IO, it runs in another folder than the job.
+    (tmp_path / "other").mkdir()
     subprocess.run(["mpicc.mpich", "ping.c", "-o", "ping"], cwd=tmp_path, check=True)
     told = {
         "ACCEPTANCE_UCX": "1",
@@ -43,7 +45,7 @@ def test_ranks_of_a_real_mpi_say_over_which_interface_they_send(tmp_path):
     # As between nodes: no shared memory, and one interface.
     told |= {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}
     done = subprocess.run(
-        ["mpirun.mpich", "-n", "2", "sh", RANK, "./ping"], cwd=tmp_path,
+        ["mpirun.mpich", "-n", "2", "sh", RANK, "env", "-C", "other", "../ping"], cwd=tmp_path,
         env={**os.environ, **told}, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
