@@ -91,8 +91,8 @@ class Structure:
         bisection bandwidth, of another one an upper bound of it. Source: Dally and Towles,
         Principles and Practices of Interconnection Networks, 2004, Section 3.3.1 (the least
         bandwidth of all cuts into halves). Of a dragonfly of g groups alike, g even, cuts into
-        halves of the groups cross g / 2 (g - 1) of the links between groups on average, and none is
-        less than the least.
+        halves of the groups cross g / (2 (g - 1)) of the links between groups on average, and none
+        is less than the least.
         """
         if not self.known or not self.level_gbps or len(self.leaves) < 2:
             return None
@@ -229,7 +229,7 @@ def structure(topology: Topology) -> Structure:
 
 
 def _is_inside(link: Link, group_of: Mapping[str, str]) -> bool:
-    one, other = (group_of[end.guid] for end in link.ends)
+    one, other = (group_of.get(end.guid) for end in link.ends)
     return one == other
 
 
