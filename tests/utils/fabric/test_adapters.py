@@ -21,6 +21,7 @@ START = "[1795706259.015979] [node1:23787:0]     ucp_worker.c:1763 UCX  INFO  "
 #: mpirun may end the slower one of the two.
 PING = """
 #include <mpi.h>
+#include <stdio.h>
 #include <unistd.h>
 int main(int argc, char **argv)
 {
@@ -29,6 +30,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) MPI_Send(&byte, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
     else MPI_Recv(&byte, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    fflush(0);
     MPI_Barrier(MPI_COMM_WORLD);
     _exit(0);
 }
