@@ -7,7 +7,7 @@ import pytest
 
 from acceptance.core.paths import ROOT
 from acceptance.fabric import Facts, adapters
-from acceptance.fabric.adapters import Way, of_ucx
+from acceptance.fabric.adapters import of_ucx
 from acceptance.fabric.plausibility import LONGEST
 from acceptance.fabric.rails import Rails
 from tests.needs import requires
@@ -56,14 +56,14 @@ def test_ranks_of_a_real_mpi_say_over_which_interface_they_send(tmp_path):
     )  # fmt: skip
     assert "UCX" not in done.stdout, done.stderr
     ways = adapters.read(tmp_path / "links", {0: "node1", 1: "node2"}, [])
-    assert ways == {0: Way("node1", ("lo",), "UCX"), 1: Way("node2", ("lo",), "UCX")}
+    assert ways == dict.fromkeys((0, 1), (("lo",), "UCX"))
     assert adapters.text_of(ways) == "lo: ranks 0, 1 (UCX)"
 
 
 def test_a_long_log_is_read_from_its_start(tmp_path):
     line = f"{START}ep_cfg[1]: tag(tcp/eth1)\n"
     (tmp_path / "0.ucx").write_text(line + "-" * LONGEST)
-    assert adapters.read(tmp_path, {0: "node1"}, [])[0].adapters == ("eth1",)
+    assert adapters.read(tmp_path, {0: "node1"}, [])[0][0] == ("eth1",)
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,10 @@ def rails(node, **moved):
     ],
 )
 def test_without_a_word_of_ucx_counters_tell_it_or_nobody_does(tmp_path, ranks, moved, told):
-    ways = adapters.read(tmp_path, dict.fromkeys(range(ranks), "node1"), [rails("node1", **moved)])
+    of_ranks = dict.fromkeys(range(ranks), "node1")
+    ways = adapters.read(tmp_path, of_ranks, [rails("node1", **moved)])
     assert adapters.text_of(ways) == told
-    assert [*adapters.judge(tmp_path, ways, FACTS)] == []
+    assert [*adapters.judge(tmp_path, of_ranks, ways, FACTS)] == []
 
 
 def test_a_rank_that_took_another_adapter_than_the_facts_name_fails(tmp_path):
@@ -131,13 +132,15 @@ def test_a_rank_that_took_another_adapter_than_the_facts_name_fails(tmp_path):
     for rank in range(2):
         way = f"{START}ep_cfg[1]: tag(rc_mlx5/mlx5_{rank}:1)\n"
         (tmp_path / f"{rank}.ucx").write_text(way)
-    ways = adapters.read(tmp_path, {0: "node1", 1: "node1"}, [])
-    [found] = adapters.judge(tmp_path, ways, FACTS)
+    ranks = {0: "node1", 1: "node1"}
+    ways = adapters.read(tmp_path, ranks, [])
+    [found] = adapters.judge(tmp_path, ranks, ways, FACTS)
     assert (found.kind, found.node, found.fails) == ("adapter-other", "node1", True)
     assert found.text == (
         "node1 mlx5_1/1: rank 1 sends to other nodes over it, as UCX says, expected mlx5_0/1"
     )
     both = Facts.read({"technology": "infiniband", "device": "mlx5_0/1,mlx5_1/1"})
-    assert [*adapters.judge(tmp_path, ways, both)] == []
+    assert [*adapters.judge(tmp_path, ranks, ways, both)] == []
     # Of facts that name none all are meant.
-    assert [*adapters.judge(tmp_path, ways, Facts.read({"technology": "infiniband"}))] == []
+    none = Facts.read({"technology": "infiniband"})
+    assert [*adapters.judge(tmp_path, ranks, ways, none)] == []
