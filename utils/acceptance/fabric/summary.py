@@ -149,9 +149,12 @@ class Structure:
                 f"it is no tree: {plural(len(links), 'link')} between switches that are not on "
                 f"neighbouring levels ({shortened(links, 3)}); no bisection and limits are given"
             )
-        for one, other, count in self.thin:
-            names = " and ".join(map(topology.device_name, (one, other)))
-            yield f"between the groups of {names} {plural(count, 'link')}, fewer than most have"
+        thin = [
+            f"{' and '.join(map(topology.device_name, pair))} {plural(count, 'link')}"
+            for *pair, count in self.thin
+        ]
+        if thin:
+            yield f"between the groups of {shortened(thin, 3)}, fewer than most have"
         single = [leaf.guid for leaf in self.leaves if leaf.uplinks == 1]
         if single:
             yield f"one uplink only: {_names(topology, single)}"
