@@ -406,12 +406,12 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
             faults, explaining, told = plausibility.evidence(*asked, min_bytes)
             found = rails.read(*asked)
             ways = adapters.read(folder, ranks, found) if self.fabric else {}
-            faults += adapters.judge(folder, ways, self.fabric)
+            faults += adapters.judge(folder, ranks, ways, self.fabric)
         except ValueError as err:
             raise SanityError(str(err)) from None
         if told:
             self.provenance["bytes"] = told
-        if found or any(way.adapters for way in ways.values()):
+        if found or any(taken for taken, _ in ways.values()):
             self.provenance["adapters"] = adapters.text_of(ways)
         self.record(explaining)
         return [*faults, *self.look_at_rails(found, min_bytes)]

@@ -80,13 +80,13 @@ TEMPLATES = {
             "fabric": {**INFINIBAND, "rate": "NDR", "lanes": 2, "pcie": "5.0", "pcie_lanes": 16},
         },
     ),
-    # CSC, LUMI: lumic.md, lumig.md and network.md in docs/hardware of
-    # github.com/Lumi-supercomputer/lumi-userguide.
+    # CSC, LUMI: lumic.md, lumig.md and network.md in docs/hardware, and distribution-binding.md in
+    # docs/runjobs/scheduled-jobs, of github.com/Lumi-supercomputer/lumi-userguide.
     "slingshot": template(
         "slingshot",
         "a dragonfly of Slingshot 11: nodes of CPUs, and of GPUs with four adapters",
         cpu={
-            "descr": "2 x AMD EPYC 7763, 6 groups of 16 switches with 16 nodes each",
+            "descr": "2 x AMD EPYC 7763",
             "nodes": 1888,
             "cores": 128,
             "sockets": 2,
@@ -96,9 +96,10 @@ TEMPLATES = {
             "fabric": {**SLINGSHOT, "hops": 3},
         },
         gpu={
-            "descr": "AMD EPYC 7A53, 8 dies of MI250X, 20 groups of 32 switches",
+            "descr": "AMD EPYC 7A53, 8 dies of MI250X",
             "nodes": 2978,
-            "cores": 64,
+            # 7 of each 8: the system keeps the others, and a job that asks for 64 never starts.
+            "cores": 56,
             "sockets": 1,
             "access": ["--gpus-per-node=8"],
             "memory": 512 * GIB,

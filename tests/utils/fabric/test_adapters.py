@@ -7,7 +7,7 @@ import pytest
 
 from acceptance.core.paths import ROOT
 from acceptance.fabric import Facts, adapters
-from acceptance.fabric.adapters import Way, of_ucx
+from acceptance.fabric.adapters import of_ucx
 from acceptance.fabric.plausibility import LONGEST
 from acceptance.fabric.rails import Rails
 from tests.needs import requires
@@ -17,8 +17,12 @@ from tests.sysfs import Sysfs
 RANK = ROOT / "utils/acceptance/machine/rank.sh"
 FACTS = Facts.read({"technology": "infiniband", "rate": "HDR", "lanes": 4, "device": "mlx5_0/1"})
 START = "[1795706259.015979] [node1:23787:0]     ucp_worker.c:1763 UCX  INFO  "
+#: Without MPI_Finalize, in which MPICH 4.0 over UCX now and then hangs (its pull request 6596):
+#: mpirun may end the slower one of the two.
 PING = """
 #include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
 int main(int argc, char **argv)
 {
     int rank, byte = 0;
@@ -26,7 +30,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) MPI_Send(&byte, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
     else MPI_Recv(&byte, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Finalize();
+    fflush(0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    _exit(0);
 }
 """
 
@@ -34,6 +40,8 @@ int main(int argc, char **argv)
 @requires("mpirun.mpich", "mpicc.mpich", "gcc")
 def test_ranks_of_a_real_mpi_say_over_which_interface_they_send(tmp_path):
     (tmp_path / "ping.c").write_text(PING)
+    # As IMB-IO, it runs in another folder than the job.
+    (tmp_path / "other").mkdir()
     subprocess.run(["mpicc.mpich", "ping.c", "-o", "ping"], cwd=tmp_path, check=True)
     told = {
         "ACCEPTANCE_UCX": "1",
@@ -43,19 +51,19 @@ def test_ranks_of_a_real_mpi_say_over_which_interface_they_send(tmp_path):
     # As between nodes: no shared memory, and one interface.
     told |= {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "lo"}
     done = subprocess.run(
-        ["mpirun.mpich", "-n", "2", "sh", RANK, "./ping"], cwd=tmp_path,
+        ["mpirun.mpich", "-n", "2", "sh", RANK, "env", "-C", "other", "../ping"], cwd=tmp_path,
         env={**os.environ, **told}, capture_output=True, text=True, timeout=PATIENCE,
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert "UCX" not in done.stdout, done.stderr
     ways = adapters.read(tmp_path / "links", {0: "node1", 1: "node2"}, [])
-    assert ways == {0: Way("node1", ("lo",), "UCX"), 1: Way("node2", ("lo",), "UCX")}
+    assert ways == dict.fromkeys((0, 1), (("lo",), "UCX"))
     assert adapters.text_of(ways) == "lo: ranks 0, 1 (UCX)"
 
 
 def test_a_long_log_is_read_from_its_start(tmp_path):
     line = f"{START}ep_cfg[1]: tag(tcp/eth1)\n"
     (tmp_path / "0.ucx").write_text(line + "-" * LONGEST)
-    assert adapters.read(tmp_path, {0: "node1"}, [])[0].adapters == ("eth1",)
+    assert adapters.read(tmp_path, {0: "node1"}, [])[0][0] == ("eth1",)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +116,10 @@ def rails(node, **moved):
     ],
 )
 def test_without_a_word_of_ucx_counters_tell_it_or_nobody_does(tmp_path, ranks, moved, told):
-    ways = adapters.read(tmp_path, dict.fromkeys(range(ranks), "node1"), [rails("node1", **moved)])
+    of_ranks = dict.fromkeys(range(ranks), "node1")
+    ways = adapters.read(tmp_path, of_ranks, [rails("node1", **moved)])
     assert adapters.text_of(ways) == told
-    assert [*adapters.judge(tmp_path, ways, FACTS)] == []
+    assert [*adapters.judge(tmp_path, of_ranks, ways, FACTS)] == []
 
 
 def test_a_rank_that_took_another_adapter_than_the_facts_name_fails(tmp_path):
@@ -123,13 +132,15 @@ def test_a_rank_that_took_another_adapter_than_the_facts_name_fails(tmp_path):
     for rank in range(2):
         way = f"{START}ep_cfg[1]: tag(rc_mlx5/mlx5_{rank}:1)\n"
         (tmp_path / f"{rank}.ucx").write_text(way)
-    ways = adapters.read(tmp_path, {0: "node1", 1: "node1"}, [])
-    [found] = adapters.judge(tmp_path, ways, FACTS)
+    ranks = {0: "node1", 1: "node1"}
+    ways = adapters.read(tmp_path, ranks, [])
+    [found] = adapters.judge(tmp_path, ranks, ways, FACTS)
     assert (found.kind, found.node, found.fails) == ("adapter-other", "node1", True)
     assert found.text == (
         "node1 mlx5_1/1: rank 1 sends to other nodes over it, as UCX says, expected mlx5_0/1"
     )
     both = Facts.read({"technology": "infiniband", "device": "mlx5_0/1,mlx5_1/1"})
-    assert [*adapters.judge(tmp_path, ways, both)] == []
+    assert [*adapters.judge(tmp_path, ranks, ways, both)] == []
     # Of facts that name none all are meant.
-    assert [*adapters.judge(tmp_path, ways, Facts.read({"technology": "infiniband"}))] == []
+    none = Facts.read({"technology": "infiniband"})
+    assert [*adapters.judge(tmp_path, ranks, ways, none)] == []

@@ -196,6 +196,13 @@ def test_the_bytes_of_an_ethernet_are_also_those_of_roce(times, device, total):
     assert bytes_moved(before, after, Facts("ethernet", device=device)) == total
 
 
+def test_the_bytes_of_slingshot_10_are_also_those_of_roce(times):
+    ports(times, {}, {"port_xmit_data": 150, "port_rcv_data": 50}, link_layer="Ethernet")
+    interfaces(times, {}, {"rx_bytes": 10}, name="hsn0", address="0000:03:00.0")
+    before, after = (tree.node() for tree in times)
+    assert bytes_moved(before, after, Facts("slingshot", device="hsn0"), min_bytes=800) == 810
+
+
 def test_a_roce_port_that_is_silent_matters_where_too_few_bytes_were_counted(times):
     ports(times, {}, {}, link_layer="Ethernet")
     interfaces(times, {}, {"rx_bytes": 10}, address="0000:03:00.0")

@@ -394,6 +394,12 @@ def test_slingshot_that_runs_slower_or_is_not_there(tree):
     assert lines(other, SLINGSHOT) == [f"node17 hsn0: down, {expected}"]
 
 
+def test_a_port_of_slingshot_10_that_is_named_is_one_of_ethernet(tree):
+    tree.adapter()
+    tree.port(link_layer="Ethernet", rate="100 Gb/sec (4X EDR)")
+    assert lines(tree, {"technology": "slingshot", "rate": "100", "device": "mlx5_0/1"}) == []
+
+
 def test_a_port_whose_driver_counts_no_errors_is_told_and_not_taken_for_zero(tree):
     tree.adapter("bnxt_re0", driver="bnxt_en")
     tree.port(name="bnxt_re0", link_layer="Ethernet", rate="100 Gb/sec (4X EDR)")

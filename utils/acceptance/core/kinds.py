@@ -482,7 +482,8 @@ NOT_JUDGED = frozenset((
     *OF_NODES.keys() - {"node-absent"},
     *("job-blocked", "not-started", "shared-machine"),
     *("recorded-otherwise", "unjudged-inside", "recorded", "claim-open", "not-judged"),
-    *("pairs-not-measured", "link-unreadable", "fabric-not-looked", "fabric-not-judged"),
+    *("pairs-not-measured", "link-unreadable", "link-uncounted", "fabric-not-looked"),
+    "fabric-not-judged",
 ))  # fmt: skip
 
 

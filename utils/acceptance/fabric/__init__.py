@@ -37,4 +37,4 @@ from acceptance.fabric.facts import (
     takes_gpus,
 )
 from acceptance.fabric.limits import Limit, latency_floor, limit
-from acceptance.fabric.node import Interface, NodeLinks, Port, Slot, slot_text
+from acceptance.fabric.node import Interface, NodeLinks, Port, Slot, of_driver, slot_text

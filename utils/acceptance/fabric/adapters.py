@@ -15,7 +15,6 @@ other MPIs say is not read.
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -38,17 +37,9 @@ _LANE = re.compile(r"[( ]\w+/(?P<device>[\w.-]+(:\d+)?)")
 #: Devices of no network: shared memory, which a way inside a node has, and copies from GPUs.
 _INSIDE, _GPU = ("memory",), ("cuda", "rocm", "ze")
 
-
-@dataclass(frozen=True)
-class Way:
-    """The adapters or interfaces that a rank took to other nodes, and by whom that is known.
-
-    Where nobody can tell there are none, and `by` says why.
-    """
-
-    node: str
-    adapters: tuple[str, ...]
-    by: str
+#: The adapters or interfaces that a rank took to other nodes, and by whom that is known; where
+#: nobody can tell, none, and why.
+Way = tuple[tuple[str, ...], str]
 
 
 def of_ucx(text: str) -> tuple[str, ...]:
@@ -68,44 +59,48 @@ def read(folder: Path, ranks: Mapping[int, str], every: Sequence[Rails]) -> dict
     Counters tell it where one rail of a node carried all, or one rank stands there.
     """
     rails, of_node = {each.node: each for each in every}, Counter(ranks.values())
-    ways = {}
+    ways: dict[int, Way] = {}
     for rank, node in sorted(ranks.items()):
         path = folder / f"{rank}.ucx"
         said = of_ucx(read_bounded(path, LONGEST)[0]) if path.is_file() else ()
         used = tuple(rails[node].used) if node in rails else ()
         if said:
-            ways[rank] = Way(node, said, _UCX)
+            ways[rank] = said, _UCX
         elif used and (len(used) == 1 or of_node[node] == 1):
-            ways[rank] = Way(node, used, _COUNTERS)
+            ways[rank] = used, _COUNTERS
         else:
             shared = f"{plural(of_node[node], 'rank')} of a node share {len(used)} adapters"
             why = shared if used else "no counters tell"
-            ways[rank] = Way(node, (), f"UCX did not say, and {why}")
+            ways[rank] = (), f"UCX did not say, and {why}"
     return ways
 
 
 def text_of(ways: Mapping[int, Way]) -> str:
     """Write who took what: `mlx5_0/1: ranks 0, 1 (UCX); not known: rank 2 (...)`."""
     told = []
-    for (adapters, by), ranks in grouped(ways, lambda n: (ways[n].adapters, ways[n].by)).items():
+    for (adapters, by), ranks in grouped(ways, ways.__getitem__).items():
         name = ", ".join(adapters) or "not known"
         noun = "ranks" if len(ranks) > 1 else "rank"
         told.append(f"{name}: {noun} {shortened(map(str, ranks), 8)} ({by})")
     return "; ".join(told)
 
 
-def judge(folder: Path, ways: Mapping[int, Way], facts: Facts) -> Iterator[Finding]:
+def judge(
+    folder: Path, ranks: Mapping[int, str], ways: Mapping[int, Way], facts: Facts
+) -> Iterator[Finding]:
     """Yield the ranks that took none of the ports that the facts name, as UCX says.
 
-    Where interfaces are named, the adapters behind them have other names, so that nothing is told.
+    `ranks` are as in `read`. Where interfaces are named, the adapters behind them have other names,
+    so that nothing is told.
     """
-    by_ucx = [rank for rank, way in ways.items() if way.by == _UCX and facts.devices]
-    for node, ranks in grouped(by_ucx, lambda rank: ways[rank].node).items():
+    by_ucx = [rank for rank, (_, by) in ways.items() if by == _UCX and facts.devices]
+    for node, of_node in grouped(by_ucx, ranks.__getitem__).items():
         readings = readings_of(folder, node)
         links = readings[0].links_of(facts) if readings else {}
         ports = {name for name, link in links.items() if isinstance(link, Port)}
-        for rank in ranks if ports and len(ports) == len(links) else ():
-            if not ports & {*ways[rank].adapters}:
+        for rank in of_node if ports and len(ports) == len(links) else ():
+            taken, _ = ways[rank]
+            if ports.isdisjoint(taken):
                 found = f"rank {rank} sends to other nodes over it, as UCX says"
-                of = node, ", ".join(ways[rank].adapters), "", found, " or ".join(sorted(ports))
+                of = node, ", ".join(taken), "", found, " or ".join(sorted(ports))
                 yield replace(deviation(*of, OTHER), fails=True)

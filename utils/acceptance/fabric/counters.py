@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from acceptance.core.findings import Finding
 from acceptance.fabric.facts import Facts
 from acceptance.fabric.node import Interface, Link, NodeLinks, Port, deviation, undeclared
+from acceptance.fabric.rates import INTERFACES
 
 #: Counters of errors of Linux -> where InfiniBand lets them stop (IBTA, volume 1, PortCounters;
 #: None: they do not), and how ibqueryerrors calls them, if they are of a port.
@@ -118,12 +119,12 @@ def link_bytes(node: str, old: Link, new: Link | None) -> int:
 
 
 def roce_beside(node: NodeLinks, links: dict[str, Link], facts: Facts) -> dict[str, Port]:
-    """Return the RoCE ports that share adapters with the interfaces of a fabric of Ethernet.
+    """Return the RoCE ports that share adapters with the interfaces of a fabric.
 
     None of the links themselves. What is no hardware has no address on the bus, and may stand for
-    any.
+    any. Adapters of Slingshot 10 have such ports, too.
     """
-    if facts.technology != "ethernet":
+    if facts.technology not in INTERFACES:
         return {}
     slots = {link.pci for link in links.values() if isinstance(link, Interface)}
     return {

@@ -188,7 +188,7 @@ class _Comparison:
         path = f"{port.device}/ports/{port.number}"
         state, phys = (text.partition(": ")[2] for text in (port.state, port.phys_state))
         trained = port.phys_state[:2] in ("5:", "")
-        layer = "Ethernet" if self.facts.technology in ("ethernet", "roce") else "InfiniBand"
+        layer = "Ethernet" if self.facts.technology in ("roce", *INTERFACES) else "InfiniBand"
         if (port.link_layer or "InfiniBand") != layer:
             found, expected = f"link layer {port.link_layer or 'InfiniBand'}", f"link layer {layer}"
             yield self.deviation("link-state", port.name, found, expected)

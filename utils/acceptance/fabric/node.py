@@ -15,14 +15,19 @@ from acceptance.fabric.rates import GENERATIONS, SHOWN, Rate
 #: A switch without a name has the identifier of its chassis; a port is its identifier, or its
 #: description where that is a mere address.
 Neighbours = dict[str, list[tuple[str, str]]]
-#: How the names of the drivers of Omni-Path's adapters begin (hfi1, hfi2), and of Slingshot's
-#: (cxi_core, since renamed to cxi_ss1).
-_OMNI_PATH_DRIVER, _SLINGSHOT_DRIVER = "hfi", "cxi"
+#: How the names of drivers begin whose fabric looks like another one -> it: hfi1 and hfi2;
+#: cxi_core, since renamed to cxi_ss1.
+_DRIVERS = {"hfi": "omni-path", "cxi": "slingshot"}
 #: Octets of a word of `port_xmit_data`.
 _WORD = 4
 _GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})\Z", re.IGNORECASE)
 #: A device without a GUID has zeros there.
 NO_GUID = "0x" + 16 * "0"
+
+
+def of_driver(driver: str, looks: str) -> str:
+    """Return the fabric of what a driver drives: the driver's own, or what it `looks` like."""
+    return next((_DRIVERS[start] for start in _DRIVERS if driver.startswith(start)), looks)
 
 
 def guid_text(text: str) -> str:
@@ -134,9 +139,9 @@ class Interface:
         return self.operstate in ("up", "unknown")
 
     @property
-    def slingshot(self) -> bool:
-        """Tell whether it is of an adapter of Slingshot 11, which also speaks Ethernet."""
-        return self.driver.startswith(_SLINGSHOT_DRIVER)
+    def technology(self) -> str:
+        """Return its fabric: an adapter of Slingshot 11 also speaks Ethernet."""
+        return of_driver(self.driver, "ethernet")
 
     @property
     def data_counters(self) -> tuple[int, str, str]:
@@ -144,7 +149,7 @@ class Interface:
 
         What RDMA moves over Slingshot is in the telemetry of its adapter only.
         """
-        if self.slingshot:
+        if self.technology == "slingshot":
             return 1, "hni_sts_rx_ok_octets", "hni_sts_tx_ok_octets"
         return 1, "rx_bytes", "tx_bytes"
 
@@ -208,14 +213,12 @@ class NodeLinks:
     def _is_of(self, technology: str, link: "Link") -> bool:
         """Tell whether a link is of a technology, and not of the one that looks like it."""
         if isinstance(link, Interface):
-            looks = "slingshot" if link.slingshot else "ethernet"
-            is_meant = looks == technology or technology not in SHOWN
+            is_meant = technology == link.technology or technology not in SHOWN
             return is_meant and link.physical and link.ethernet
         if technology == "roce":
             return not link.infiniband
-        driver = self.adapters[link.device].driver
-        looks = "omni-path" if driver.startswith(_OMNI_PATH_DRIVER) else "infiniband"
-        return link.infiniband and technology in ("", looks)
+        shown = of_driver(self.adapters[link.device].driver, "infiniband")
+        return link.infiniband and technology in ("", shown)
 
 
 Link = Port | Interface

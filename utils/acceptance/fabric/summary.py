@@ -91,8 +91,8 @@ class Structure:
         bisection bandwidth, of another one an upper bound of it. Source: Dally and Towles,
         Principles and Practices of Interconnection Networks, 2004, Section 3.3.1 (the least
         bandwidth of all cuts into halves). Of a dragonfly of g groups alike, g even, cuts into
-        halves of the groups cross g / 2 (g - 1) of the links between groups on average, and none is
-        less than the least.
+        halves of the groups cross g / (2 (g - 1)) of the links between groups on average, and none
+        is less than the least.
         """
         if not self.known or not self.level_gbps or len(self.leaves) < 2:
             return None
@@ -149,9 +149,12 @@ class Structure:
                 f"it is no tree: {plural(len(links), 'link')} between switches that are not on "
                 f"neighbouring levels ({shortened(links, 3)}); no bisection and limits are given"
             )
-        for one, other, count in self.thin:
-            names = " and ".join(map(topology.device_name, (one, other)))
-            yield f"between the groups of {names} {plural(count, 'link')}, fewer than most have"
+        thin = [
+            f"{' and '.join(map(topology.device_name, pair))} {plural(count, 'link')}"
+            for *pair, count in self.thin
+        ]
+        if thin:
+            yield f"between the groups of {shortened(thin, 3)}, fewer than most have"
         single = [leaf.guid for leaf in self.leaves if leaf.uplinks == 1]
         if single:
             yield f"one uplink only: {_names(topology, single)}"
@@ -229,7 +232,7 @@ def structure(topology: Topology) -> Structure:
 
 
 def _is_inside(link: Link, group_of: Mapping[str, str]) -> bool:
-    one, other = (group_of[end.guid] for end in link.ends)
+    one, other = (group_of.get(end.guid) for end in link.ends)
     return one == other
 
 

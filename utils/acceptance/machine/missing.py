@@ -361,7 +361,7 @@ def other_version(environment: Environment, suite: str, told: str, place: object
 
 def _version(environment: Environment, suite: Suite, program: Path) -> str:
     """Return the version that a program tells without being run, or EasyBuild's; empty: nobody."""
-    told = suite.version_in(read_program(environment, suite.key, program))
+    told = suite.version and suite.version_in(read_program(environment, suite.key, program))
     return told or prepared(environment).easybuild(program)[0]
 
 

@@ -10,8 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
-from itertools import chain
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -279,17 +278,18 @@ class Prepared:
     def brings(self, program: Path) -> bool:
         """Tell whether a program's folder is on PATH by the modules and variables, or may be.
 
-        It is not where it stands there as it did before, unless one of the modules was loaded then.
+        It is not where no folder has moved behind it, unless one of the modules was loaded before.
         """
         before, after = (
-            [*dict.fromkeys(each.get("PATH", "").split(":"))]
+            [*dict.fromkeys(map(Path, each.get("PATH", "").split(":")))]
             for each in (os.environ, self.variables)
         )
-        if {*self.modules} & {*os.environ.get("LOADEDMODULES", "").split(":")}:
+        was_loaded = {*self.modules} & {*os.environ.get("LOADEDMODULES", "").split(":")}
+        if was_loaded or program.parent not in before:
             return True
-        same = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
-        kept = {folder for block in same for folder in after[block.b : block.b + block.size]}
-        return str(program.parent) not in kept
+        ahead = before[: before.index(program.parent)]
+        behind = dropwhile(lambda folder: folder != program.parent, after)
+        return not {*ahead}.isdisjoint(behind)
 
     def easybuild(self, program: Path) -> tuple[str, str]:
         """Return the version of the software of EasyBuild that has a program, and what built it.

@@ -72,7 +72,13 @@ fi
 
 if [ -n "$ACCEPTANCE_UCX" ] && [ -n "$rank" ] && [ -z "$UCX_LOG_LEVEL$UCX_LOG_FILE" ]; then
     mkdir -p "$ACCEPTANCE_LINKS"
-    export UCX_LOG_LEVEL=info UCX_LOG_FILE="$ACCEPTANCE_LINKS/$rank.ucx"
+    # Its whole path: the program may run in another folder, and UCX ends one whose log it cannot
+    # open. To UCX % and : are not of a name.
+    logs=$(cd "$ACCEPTANCE_LINKS" && pwd)
+    case $logs in
+        *[%:]*) ;;
+        *) [ -w "$logs" ] && export UCX_LOG_LEVEL=info UCX_LOG_FILE="$logs/$rank.ucx" ;;
+    esac
 fi
 
 if [ -z "$ACCEPTANCE_LINKS" ] || [ "$first" != 0 ]; then

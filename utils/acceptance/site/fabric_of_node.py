@@ -14,15 +14,19 @@ from pathlib import Path
 from acceptance.core import machine
 from acceptance.core.errors import ParseError
 from acceptance.core.text import natural
-from acceptance.fabric import Interface, NodeLinks, Port, Slot, link_report, rates, slot_text
+from acceptance.fabric import (
+    Interface,
+    NodeLinks,
+    Port,
+    Slot,
+    link_report,
+    of_driver,
+    rates,
+    slot_text,
+)
 
 _MARK = "== "
 _SCRIPT = Path(__file__).with_name("node.sh")
-#: Driver of an adapter or interface -> a fabric that is not what its link layer says.
-_DRIVERS = {
-    **dict.fromkeys(("hfi1", "hfi2"), "omni-path"),
-    **dict.fromkeys(("cxi_core", "cxi_ss1"), "slingshot"),
-}
 #: Linux, linux/if_arp.h: bridges and tunnels have the number of Ethernet, or others.
 _SOFTWARE = re.compile(r"(br|virbr|docker|veth|vnet|tap|tun|lo|cni|flannel|cali|dummy)[-\d]*\Z")
 #: A route: its network and, after gateway, flags, two counts and metric, the mask.
@@ -186,15 +190,15 @@ def _links(node: NodeLinks, *, physical: bool) -> Iterator[_Link]:
     for port in node.ports.values() if physical else ():
         if port.up and port.rate:
             adapter, rank = node.adapters[port.device], int(not port.infiniband)
-            driver = _DRIVERS.get(adapter.driver)
-            said = f"{driver or ('InfiniBand', 'RoCE')[rank]}, {port.rate}"
-            technology = driver or ("infiniband", "ethernet")[rank]
+            technology = of_driver(adapter.driver, ("infiniband", "ethernet")[rank])
+            name = {"infiniband": "InfiniBand", "ethernet": "RoCE"}.get(technology, technology)
+            said = f"{name}, {port.rate}"
             yield _Link(port, technology, 1000 * port.rate.gbps, rank, adapter.pci, said)
     for card in node.interfaces.values():
         is_meant = card.physical == physical and (physical or not _SOFTWARE.match(card.name))
         if is_meant and card.up and card.speed and card.ethernet:
-            technology = _DRIVERS.get(card.driver, "ethernet")
-            yield _Link(card, technology, card.speed, 2, card.pci, f"{card.speed} Mb/s")
+            said = f"{card.speed} Mb/s"
+            yield _Link(card, card.technology, card.speed, 2, card.pci, said)
 
 
 def _state_rate(made: Fabric, link: _Link) -> None:
@@ -250,7 +254,7 @@ def _gpus(node: NodeLinks) -> Iterator[str]:
 
 def _state_device(made: Fabric, link: _Link) -> None:
     """State the device, and the variables with which MPIs take it."""
-    if link.technology in _DRIVERS.values() and isinstance(link.of, Port):
+    if link.technology == "omni-path":
         return
     made.facts["device"] = link.of.name
     if link.technology == "infiniband" and isinstance(port := link.of, Port):
