@@ -70,10 +70,7 @@ def limit(listed: str, known: Mapping[str, Sequence[SlurmNode]]) -> dict[str, li
     """
     if not known:
         raise Fault(f"--nodes {listed}: no partition of this system has a scheduler to ask")
-    try:
-        names = [*dict.fromkeys(names_of(listed))]
-    except ValueError as err:
-        raise Fault(f"--nodes {listed}: {err}") from None
+    names = [*dict.fromkeys(names_of(listed))]
     if not names:
         raise Fault(f"--nodes {listed!r} names no node")
     limited = {
