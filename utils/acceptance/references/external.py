@@ -184,9 +184,10 @@ def as_text(
     Each number has its origin beside it. What cannot be written is told in its place.
     """
     lines = [
-        '# For checks of ReFrame 4.10: reference = {"$ref": "THIS FILE"}, and require_reference =',
-        "# True, without which a key that does not match judges nothing. The name of a class, and",
-        "# its attributes in $index, are as below; they are texts, but for num_tasks*.",
+        '# For checks of ReFrame from 4.10 on: reference = {"$ref": "THIS FILE"}, and',
+        "# require_reference = True, without which a key that does not match judges nothing.",
+        "# The name of a class, and its attributes in $index, are as below; they are texts, but",
+        "# for num_tasks*.",
     ]
     for name, of_benchmark in sorted(grouped(rows, lambda row: row.benchmark).items()):
         bounds = {id(row): thresholds(row) for row in of_benchmark}
