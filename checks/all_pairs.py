@@ -30,7 +30,7 @@ WITHOUT_RANKS = r"grep -v -e 'placement rank=' -e '\[rank [0-9]*\] ->'"
 class AllPairs(EveryNode):
     """Two processes on every node of a partition: latency and bandwidth between all, and inside.
 
-    The nodes are those that the case is pinned to, else all that Slurm has up, else as many as the
+    The nodes are those that the case is pinned to, else all that are up, else as many as the
     partition says in its extras (`nodes`). In rounds all nodes are busy; what is slow in its round
     is measured once more alone. `all_pairs` has what was measured and the culprits behind it, and
     the file `all-pairs.txt` each value. A culprit fails the case. Nodes of one core, and simulated

@@ -12,7 +12,7 @@ from acceptance.core.errors import Fault
 from acceptance.machine import ASKED, SLURM, Layout, nodes_of, schedulers, slurm
 
 #: Options of a command line that choose nodes when ReFrame distributes, and are none of a job's.
-_CHOICE = ("--exclude", "exclude=", "-x")
+_CHOICE = ("--exclude", "-x")
 
 
 class ListedNode(Node):
@@ -78,11 +78,7 @@ def select_nodes(emit):
         if layout is None or name not in schedulers.PBS:
             return emit(scheduler, job)
         access = () if scheduler._sched_access_in_submit else job.sched_access
-        given = [
-            option
-            for option in (*access, *job.options, *job.cli_options)
-            if not option.startswith(_CHOICE)
-        ]
+        given = [*access, *_given(job)]
         of_chunk = [each for each in given if not each.startswith(("-", "#"))]
         lines = schedulers.of_pbs(
             name, layout, _cpus(name, job.sched_access), job.pin_nodes, of_chunk
@@ -102,10 +98,16 @@ def select_nodes(emit):
     return emit_ours
 
 
+def _given(job):
+    """Return the options of a check and of the command line that are the job's own."""
+    return [each for each in (*job.options, *job.cli_options) if not each.startswith(_CHOICE)]
+
+
 def _cpus(scheduler, access):
     """Return how many CPUs a chunk may have on each node of a partition; 0 where nobody says."""
     try:
-        return min(node.cores for node in nodes_of(scheduler, access))
+        # Of a node that is lost PBS may say none.
+        return min((node.cores for node in nodes_of(scheduler, access) if node.cores), default=0)
     except Fault:  # whoever counts the nodes says it
         return 0
 
@@ -117,14 +119,14 @@ def submit_batch(submit):
         layout = asked(job)
         if layout is None:
             return submit(scheduler, job)
-        given = [each for each in (*job.options, *job.cli_options) if not each.startswith(_CHOICE)]
         folder = Path(job.workdir).absolute()
         command = [
             "flux", "batch", f"--job-name={job.name}", f"--output={folder / job.stdout}",
             f"--error={folder / job.stderr}", f"--cwd={folder}",
             *([f"--time-limit={job.time_limit:g}s"] if job.time_limit else []),
             *schedulers.of_flux(layout, job.pin_nodes),
-            *schedulers.words_of([*job.sched_access, *given]), str(folder / job.script_filename),
+            *schedulers.words_of([*job.sched_access, *_given(job)]),
+            str(folder / job.script_filename),
         ]  # fmt: skip
         done = machine.run(command, scheduler._submit_timeout or slurm.PATIENCE)
         if done.fault or not done.out.strip():

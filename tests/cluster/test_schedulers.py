@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from acceptance.machine import SlurmFault, nodes_of, slurm
+from acceptance.machine import SchedulerFault, nodes_of, slurm
 from tests import stored as results
 from tests.needs import requires
 
@@ -68,7 +68,7 @@ def test_a_cluster_among_several_is_asked_by_its_name(at, accounted, prints, ask
     there = ["--constraint=ten", "-M acceptance"]
     assert [node.name for node in nodes_of("slurm", there)] == ["node1", "node2"]
     assert slurm.all_partitions(*slurm.of_cluster(there))[0].name == "main"
-    with pytest.raises(SlurmFault, match="elsewhere"):
+    with pytest.raises(SchedulerFault, match="elsewhere"):
         nodes_of("slurm", ["-M", "elsewhere"])
     options = {"slurm_multi_cluster_mode": ["acceptance"]}
     prepare(measured, prints, "slurm", sched_options=options)

@@ -42,6 +42,7 @@ def test_a_list_of_slurm_is_that_of_each_partition():
         ("nod1", KNOWN, "no node nod1 in fat, thin"),
         ("node1", KNOWN, "names no node of thin, whose cases would take any"),
         ("", KNOWN, "names no node"),
+        ("node[3-1],node1", KNOWN, "node[3-1]: '3-1' is no range of numbers"),
         ("node1", {}, "no partition of this system has a scheduler to ask"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Which nodes the link check of a campaign has looked at, of those that Slurm has."""
+"""Which nodes the link check of a campaign has looked at, of those that a scheduler has."""
 
 from types import SimpleNamespace
 
@@ -78,7 +78,7 @@ def test_a_node_that_is_not_up_fails_an_acceptance_and_no_night(judged):
 
 def test_fewer_nodes_than_stated_are_a_problem(judged):
     problems, _ = judged(*map(case, (1, 2, 3, 4)), stated={PLACE: 6})
-    assert problems == {"nodes-unknown": "made:ten states 6 nodes, Slurm has 4"}
+    assert problems == {"nodes-unknown": "made:ten states 6 nodes, the scheduler has 4"}
 
 
 def test_what_reframe_did_not_distribute_to_is_told_where_slurm_was_not_asked(judged):

@@ -20,7 +20,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
 from acceptance.ledger import Session
-from acceptance.machine import SchedulerFault, SlurmFault, SlurmNode
+from acceptance.machine import SchedulerFault, SlurmNode
 from acceptance.rfm import check_files as checkfiles
 from acceptance.rfm import configuration as sites
 from acceptance.rfm.environment import LINK_JOBS, reframe_environment
@@ -265,7 +265,7 @@ def test_the_nodes_of_each_partition_whose_scheduler_tells_them_are_asked_for(mo
 
 def test_a_partition_whose_nodes_slurm_does_not_tell_is_named(monkeypatch):
     def refuse(scheduler, access):
-        raise SlurmFault("Slurm has no node mars")
+        raise SchedulerFault("Slurm has no node mars")
 
     monkeypatch.setattr(nodes, "nodes_of", refuse)
     with pytest.raises(SchedulerFault, match="made:ten: Slurm has no node mars"):

@@ -108,7 +108,7 @@ def silent(monkeypatch):
     """Let no controller answer."""
 
     def show(*_):
-        raise slurm.SlurmFault("no controller")
+        raise slurm.SchedulerFault("no controller")
 
     monkeypatch.setattr(slurm, "show", show)
     partition_size._of_scheduler.cache_clear()

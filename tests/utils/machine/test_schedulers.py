@@ -115,21 +115,14 @@ def flux(says):
 
 
 def test_lists_of_names():
-    assert names_of("a[1-3,07],b,c[08-10]x") == [
-        "a1",
-        "a2",
-        "a3",
-        "a07",
-        "b",
-        "c08x",
-        "c09x",
-        "c10x",
-    ]
+    names = ["a1", "a2", "a3", "a07", "b", "c08x", "c09x", "c10x"]
+    assert names_of("a[1-3,07],b,c[08-10]x") == names
     assert names_of("r[0-1]n[1-2]") == ["r0n1", "r0n2", "r1n1", "r1n2"]
     assert names_of("[0-2,8]") == ["0", "1", "2", "8"]
     assert names_of("") == []
-    with pytest.raises(ValueError, match="x"):
-        names_of("a[x]")
+    for wrong in ("x", "3-1", "1-9999999999", "-"):
+        with pytest.raises(SchedulerFault, match=f"'{wrong}' is no range of numbers"):
+            names_of(f"b,a[{wrong}]")
 
 
 def test_hosts_of_pbs_their_states_and_why_they_are_away(pbs):
@@ -165,6 +158,7 @@ def test_the_options_choose_the_nodes_of_pbs(pbs, access, names):
         (PBS, ["kind=slow"], "pbs has no node for kind=slow"),
         (PBS, ["-q R1234"], "-q R1234: which nodes a reservation has is not read here"),
         (PBS, ["-q"], "-q: -q/--queue has no value"),
+        (PBS, ["--exclude=node[a-c]"], "node[a-c]: 'a-c' is no range of numbers"),
         ("node1\n     ntype = PBS\n", [], "pbsnodes -a: 'node1': no node and its state"),
         ("no nodes\n", [], "no node and its state can be read"),
         (Done(fault="pbsnodes: Connection refused"), [], "pbsnodes -a: pbsnodes: Connection ref"),
@@ -201,6 +195,9 @@ def test_properties_choose_the_nodes_of_flux_and_one_without_a_state_is_not_up(f
     assert (one.name, other.name) == ("fluke08", "fluke09")
     with pytest.raises(SchedulerFault, match=r"--requires=a\|b: not read here"):
         nodes_of("flux", ["--requires=a|b"])
+    # In housekeeping a node may be drained, too.
+    says[0]["flux resource status"] = f"drained|online|big|bad disk\n{STATUS}"
+    assert "big is drained (bad disk)" in [node.text for node in nodes_of("flux", [])]
     says[0]["flux resource status"] = STATUS.replace("fluke08", "other")
     assert "fluke08 is unknown" in [node.text for node in nodes_of("flux", []) if not node.up]
 
@@ -283,7 +280,7 @@ def test_flux_run_places_ranks():
         ("ours", "mpirun", True, 'ours, which nothing here knows; write another "scheduler"'),
         ("ours", "mpirun", False, ""),
         ("flux", "mpirun", True, "by mpirun in a job of Flux"),
-        ("squeue", "flux", True, "the launcher flux starts nothing in a job of squeue"),
+        ("squeue", "flux", True, "the launcher flux starts nothing in a job of squeue; write that"),
         *((name, "mpirun", True, "") for name in ("pbs", "pbspro", "torque", "slurm", "local")),
         ("flux", "flux", True, ""),
         ("ssh", "mpirun", True, ""),

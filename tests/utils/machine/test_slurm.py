@@ -2,7 +2,7 @@
 
 import pytest
 
-from acceptance.machine import PlacementFault, SlurmFault, placement, slurm
+from acceptance.machine import PlacementFault, SchedulerFault, placement, slurm
 from acceptance.machine.slurm import partition_nodes
 
 LINE = (
@@ -25,8 +25,6 @@ def scontrol(monkeypatch):
     """Answer as scontrol does for the nodes above, and for a reservation of two of them."""
 
     def show(what, *words):
-        if what == "hostnames":
-            return "\n".join(words[0].replace("node[3,10]", "node3,node10").split(","))
         if what == "reservation":
             flags = "MAINT,SPEC_NODES" if words[0] == "repair" else "SPEC_NODES"
             return f"ReservationName={words[0]} Nodes=node[3,10] NodeCnt=2 Flags={flags} Users=x"
@@ -97,8 +95,8 @@ def test_another_cluster_is_asked_by_its_name_and_of_several_none(monkeypatch, s
     asked, show = [], slurm.show
     monkeypatch.setattr(slurm, "show", lambda *words: asked.append(words) or show(*words))
     assert names("-M", "other", "--reservation=big") == ["node3", "node10"]
-    assert {words[-1] for words in asked if words[0] != "hostnames"} == {"--clusters=other"}
-    with pytest.raises(SlurmFault, match="a job would run on any of them; name one"):
+    assert {words[-1] for words in asked} == {"--clusters=other"}
+    with pytest.raises(SchedulerFault, match="a job would run on any of them; name one"):
         names("--clusters=here,other")
     assert "name one" in slurm.ask("12", ["-M all"]).text
 
@@ -113,20 +111,21 @@ def test_another_cluster_is_asked_by_its_name_and_of_several_none(monkeypatch, s
         (["-C", "ten)"], "not read here"),
         (["-w", "node1,node5"], "--nodelist=node1,node5: Slurm has no node node5"),
         (["-x", "nodes.txt"], "Slurm has no node nodes.txt"),
+        (["-x", "node[a-c]"], "node[a-c]: 'a-c' is no range of numbers"),
         (["--partition"], "--partition has no value"),
         (["--comment=it's"], "--comment=it's: No closing quotation"),
         (["--partition="], "--partition has no value"),
     ],
 )
 def test_what_cannot_be_read_is_a_fault(access, words):
-    with pytest.raises(SlurmFault) as caught:
+    with pytest.raises(SchedulerFault) as caught:
         names(*access)
     assert words in str(caught.value)
 
 
 def test_without_a_default_partition_one_has_to_be_named(scontrol):
     scontrol["main"] = "NO"
-    with pytest.raises(SlurmFault, match="write --partition into the access options"):
+    with pytest.raises(SchedulerFault, match="write --partition into the access options"):
         names("--exclusive")
 
 
@@ -237,7 +236,7 @@ def test_what_is_no_record_of_a_node_is_an_error_with_its_line(said, recorded, s
     lines = recorded("slurm/nodes-22.05.txt").splitlines()
     lines[1] = spoil(lines[1])
     said("\n".join(lines))
-    with pytest.raises(SlurmFault, match="scontrol show node:2: ") as caught:
+    with pytest.raises(SchedulerFault, match="scontrol show node:2: ") as caught:
         slurm.all_nodes()
     assert words in str(caught.value)
 

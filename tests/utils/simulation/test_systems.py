@@ -53,7 +53,7 @@ def scontrol(monkeypatch):
 @pytest.fixture
 def no_slurm(monkeypatch):
     def show(*_):
-        raise slurm.SlurmFault("no controller")
+        raise slurm.SchedulerFault("no controller")
 
     monkeypatch.setattr(slurm, "show", show)
 

@@ -70,10 +70,7 @@ def limit(listed: str, known: Mapping[str, Sequence[SlurmNode]]) -> dict[str, li
     """
     if not known:
         raise Fault(f"--nodes {listed}: no partition of this system has a scheduler to ask")
-    try:
-        names = [*dict.fromkeys(names_of(listed))]
-    except ValueError as err:
-        raise Fault(f"--nodes {listed}: {err}") from None
+    names = [*dict.fromkeys(names_of(listed))]
     if not names:
         raise Fault(f"--nodes {listed!r} names no node")
     limited = {
@@ -109,9 +106,9 @@ def exclusion(
     known: Mapping[str, Sequence[SlurmNode]],
     partitions: Iterable[Mapping[str, Any]],
 ) -> str:
-    """Return the nodes that the link check leaves out, as a list of Slurm; empty for none.
+    """Return the nodes that the link check leaves out, as a list; empty for none.
 
-    Of two such options Slurm takes the last one: so those that partitions exclude are in it, too.
+    Of two such options the last one counts: so those that partitions exclude are in it, too.
     """
     if not limited:
         return ""
@@ -146,9 +143,9 @@ def turns(
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return whose turn it is in each partition whose benchmarks do not use all of its nodes.
 
-    A line says it to whoever reads what the night did, also where Slurm chooses the nodes.
+    A line says it to whoever reads what the night did, also where the scheduler chooses the nodes.
 
-    `nodes` are those that Slurm has, `earlier` the campaigns before, in any order.
+    `nodes` are those that the scheduler has, `earlier` the campaigns before, in any order.
     """
     measured = _measured(system, earlier)
     chosen: dict[str, tuple[str, ...]] = {}

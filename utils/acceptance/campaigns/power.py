@@ -100,7 +100,7 @@ def planned(
 ) -> list[Planned]:
     """Return what is planned for each partition of a system of a configuration.
 
-    `known` are its nodes by Slurm, `limited` those that the operator wants, `past` what was
+    `known` are those of its scheduler, `limited` those that the operator wants, `past` what was
     measured here.
     """
     plans, stated = [], stated_nodes(configuration, [system["name"]])

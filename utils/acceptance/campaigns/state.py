@@ -87,8 +87,8 @@ class State(Struct, forbid_unknown_fields=True):
     """A campaign; `asked` are the arguments that a campaign must share to be gone on with.
 
     `campaigns` is the folder of all of them, and no part of what is stored. `people` are operator,
-    vendor and customer, as they were last named. `nodes` are those of each partition that has Slurm
-    (by its name), as Slurm had them when the campaign began.
+    vendor and customer, as they were last named. `nodes` are those of each partition (by its
+    name) whose scheduler can be asked, as it had them when the campaign began.
     """
 
     id: str

@@ -73,7 +73,7 @@ def plan(
     So are the check files of a site, `own` (`own_files`), in the last step. The modes of this
     library say nothing to them, but that in maintenance only those of its tag are run.
 
-    The link check is a case for each node of Slurm that is up and not `excluded`. `pinned` are the
+    The link check is a case for each node that is up and not `excluded`. `pinned` are the
     nodes that the benchmarks run on, as `launch` writes pins; `limited` those of which all
     pairs are measured, empty for all that are up. `extra` are further arguments of ReFrame;
     links do not get them, and pairs of nodes only what sets their own variables, for most of them

@@ -50,14 +50,14 @@ from acceptance.machine.placement import (
     PlacementFault,
     misplaced,
 )
-from acceptance.machine.schedulers import ASKED, access_of, lists_nodes, names_of, nodes_of
+from acceptance.machine.schedulers import ASKED, access_of, lists_nodes, nodes_of
 from acceptance.machine.slurm import (
     SLURM,
     SchedulerFault,
-    SlurmFault,
     SlurmNode,
     excluded_nodes,
     last_words,
+    names_of,
     partition_option,
 )
 from acceptance.machine.spack import (

@@ -30,6 +30,7 @@ from acceptance.machine.slurm import (
     SLURM,
     SchedulerFault,
     SlurmNode,
+    names_of,
     options_of,
     partition_nodes,
 )
@@ -49,10 +50,10 @@ _UNPLACED = {
 }
 #: States of a node of PBS or Torque in which it takes jobs, at once or when another one ends.
 _UP = {"free", "busy", "job-busy", "job-exclusive", "job-sharing", "time-shared"}
+#: States of a node of Flux in which it does, if it is online.
+_UP_IN_FLUX = {"avail", "allocated", "housekeeping"}
 _ENTRY = re.compile(r"\s+(?P<key>\S+) = (?P<value>.*)")
 _UNITS = {"b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
-#: Commas outside of brackets, and the brackets.
-_COMMA, _RANGES = re.compile(r",(?![^\[]*\])"), re.compile(r"\[([^\]]*)\]")
 
 
 def refusal(scheduler: str, launcher: str, verified: bool) -> str:
@@ -75,7 +76,10 @@ def refusal(scheduler: str, launcher: str, verified: bool) -> str:
             f'learns; write "launcher": "{FLUX}" into the partition'
         )
     if launcher == FLUX and scheduler != FLUX:
-        return f'the launcher {FLUX} starts nothing in a job of {scheduler}; write "launcher": ...'
+        return (
+            f"the launcher {FLUX} starts nothing in a job of {scheduler or 'another scheduler'}; "
+            'write that of the MPI as "launcher" into the partition'
+        )
     return ""
 
 
@@ -105,25 +109,6 @@ def nodes_of(scheduler: str, access: Sequence[str]) -> list[SlurmNode]:
     if not found:
         raise SchedulerFault(f"{scheduler} has no node for {' '.join(access) or 'its jobs'}")
     return sorted(found, key=lambda node: natural(node.name))
-
-
-def names_of(text: str) -> list[str]:
-    """Return the names of a list such as node[1-3,07],login, and the numbers of `[0-3]`.
-
-    Raises ValueError for a range without numbers.
-    """
-    names = []
-    for word in filter(None, _COMMA.split(text)):
-        ranges = _RANGES.search(word)
-        if ranges is None:
-            names.append(word)
-            continue
-        for part in ranges[1].split(","):
-            first, _, last = part.partition("-")
-            for number in range(int(first), int(last or first) + 1):
-                within = f"{word[: ranges.start()]}{number:0{len(first)}}{word[ranges.end() :]}"
-                names += names_of(within)
-    return names
 
 
 def _answer(*command: str) -> str:
@@ -202,19 +187,20 @@ def _of_flux(access: Sequence[str]) -> list[SlurmNode]:
     text = _answer("flux", "resource", "R", *queue)
     try:
         execution = json.loads(text)["execution"]
-        names = names_of(",".join(execution["nodelist"]))
+        nodelist = names_of(",".join(execution["nodelist"]))
         cores = {
             int(rank): len(names_of(f"[{each['children']['core']}]"))
             for each in execution["R_lite"]
             for rank in names_of(f"[{each['rank']}]")
         }
         # Host names are in the order of the ranks.
-        of_node = dict(zip(names, (cores[rank] for rank in sorted(cores)), strict=True))
+        names = dict(zip(sorted(cores), nodelist, strict=True))
+        of_node = {name: cores[rank] for rank, name in names.items()}
         having = {
-            prop: {names[sorted(cores).index(int(rank))] for rank in names_of(f"[{ranks}]")}
+            prop: {names[int(rank)] for rank in names_of(f"[{ranks}]")}
             for prop, ranks in execution.get("properties", {}).items()
         }
-    except (ValueError, KeyError, TypeError) as err:
+    except (ValueError, KeyError, TypeError, AttributeError, SchedulerFault) as err:
         raise SchedulerFault(
             f"flux resource R: not of a form that is known here: {type(err).__name__}: {err}"
         ) from None
@@ -224,9 +210,11 @@ def _of_flux(access: Sequence[str]) -> list[SlurmNode]:
     for word in filter(None, wanted.split(",")):
         those = having.get(word.removeprefix("^"), set())
         of_node = {n: c for n, c in of_node.items() if (n in those) != word.startswith("^")}
-    states = dict(_states_of_flux(_answer(
+    told = _states_of_flux(_answer(
         "flux", "resource", "status", "-no", "{statex}|{status}|{nodelist}|{reason}", *queue
-    )))  # fmt: skip
+    ))  # fmt: skip
+    # A node in housekeeping has a second state: that counts in which it takes no jobs.
+    states = dict(sorted(told, key=lambda node: node[1][0] not in _UP_IN_FLUX))
     return [_node_of_flux(name, count, *states.get(name, ("unknown", "", "")))
             for name, count in of_node.items()]  # fmt: skip
 
@@ -240,7 +228,7 @@ def _states_of_flux(text: str) -> Iterator[tuple[str, tuple[str, str, str]]]:
 
 
 def _node_of_flux(name: str, cores: int, state: str, online: str, reason: str) -> SlurmNode:
-    up = online == "online" and state in ("avail", "allocated", "housekeeping")
+    up = online == "online" and state in _UP_IN_FLUX
     states = frozenset(filter(None, (state, online if online != "online" else "")))
     text = "+".join(sorted(states - ({"avail"} if online == "offline" else set())))
     return SlurmNode(name, text, reason, up, states, address=name, cores=cores)

@@ -63,10 +63,6 @@ class SchedulerFault(Fault):
     """Why a scheduler, or a part of it, cannot be used: what, and what to do."""
 
 
-class SlurmFault(SchedulerFault):
-    """Why Slurm, or a part of it, cannot be used: what, and what to do."""
-
-
 @dataclass(frozen=True)
 class SlurmNode:
     """A node as Slurm has it: its state as people know it from sinfo, and why it is away.
@@ -128,16 +124,16 @@ def takes_jobs(
 
 
 def show(*what: str) -> str:
-    """Return what `scontrol show ...` prints; raises SlurmFault when it does not answer."""
+    """Return what `scontrol show ...` prints; raises SchedulerFault when it does not answer."""
     command = ["scontrol", "show", *what]
     done = machine.run(command, PATIENCE)
     if done.fault:
-        raise SlurmFault(f"{' '.join(command)}: {done.fault}")
+        raise SchedulerFault(f"{' '.join(command)}: {done.fault}")
     return done.out
 
 
 def all_nodes(*of: str) -> list[SlurmNode]:
-    """Ask Slurm for its nodes, those of hidden partitions, too; raises SlurmFault.
+    """Ask Slurm for its nodes, those of hidden partitions, too; raises SchedulerFault.
 
     `of` is the option that names another cluster (`of_cluster`).
     """
@@ -145,18 +141,18 @@ def all_nodes(*of: str) -> list[SlurmNode]:
 
 
 def all_partitions(*of: str) -> list[PartitionRecord]:
-    """Ask Slurm for its partitions, also for hidden ones; raises SlurmFault."""
+    """Ask Slurm for its partitions, also for hidden ones; raises SchedulerFault."""
     return _records("partition", "PartitionName", _partition, of)
 
 
 def of_cluster(access: Sequence[str]) -> list[str]:
     """Return the option of the cluster that `access` options name (`-M`), which scontrol has, too.
 
-    Raises SlurmFault for several: a job would run on either, and no node can be named.
+    Raises SchedulerFault for several: a job would run on either, and no node can be named.
     """
     cluster = options_of(access).get("--clusters", "")
     if "," in cluster or cluster == "all":
-        raise SlurmFault(
+        raise SchedulerFault(
             f"--clusters={cluster}: a job would run on any of them; name one (`-M`, or "
             "slurm_multi_cluster_mode in the sched_options), and have a partition for each"
         )
@@ -203,7 +199,7 @@ def _records(
         except (KeyError, ValueError) as err:
             why = f"has no {err.args[0]}" if isinstance(err, KeyError) else str(err)
             wrong = ParseError(f"scontrol show {what}", why, number=number, line=line)
-            raise SlurmFault(
+            raise SchedulerFault(
                 f"what Slurm says is not of a form that is known here: {wrong}"
             ) from None
     return made
@@ -299,6 +295,8 @@ for _names in (
 ):
     _OPTIONS.add_argument(*_names.split(), type=str.strip)
 _OPTIONS.add_argument("--requires", action="append")
+#: Commas outside of brackets, the brackets, and more numbers than a range of nodes has.
+_COMMA, _RANGES, _MOST = re.compile(r",(?![^\[]*\])"), re.compile(r"\[([^\]]*)\]"), 1_000_000
 #: What a node is; its other states are flags.
 _BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
 #: A group of a constraint that has no other in it, and a feature, or what such a group came to.
@@ -309,9 +307,9 @@ _FEATURE = re.compile(r"(<yes>|<no>|[A-Za-z0-9_.:+=/-]+)\Z")
 def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
     """Return Slurm's nodes for the `access` options of a partition, sorted by name.
 
-    What is kept for a reservation is up where these name one. Raises SlurmFault when Slurm does not
-    answer, when it knows no node that the options choose, or for an option whose value cannot be
-    read.
+    What is kept for a reservation is up where these name one. Raises SchedulerFault when Slurm does
+    not answer, when it knows no node that the options choose, or for an option whose value cannot
+    be read.
     """
     chosen, of = options_of(access), of_cluster(access)
     known = {node.name: node for node in all_nodes(*of)}
@@ -327,7 +325,7 @@ def partition_nodes(access: Sequence[str]) -> list[SlurmNode]:
             listed = set(_listed(option, value, names_in, known))
             names = names - listed if option == "--exclude" else names & listed
     if not names:
-        raise SlurmFault(f"Slurm has no node for {' '.join(access) or 'its default partition'}")
+        raise SchedulerFault(f"Slurm has no node for {' '.join(access) or 'its default partition'}")
     nodes = [known[name] for name in sorted(names, key=natural)]
     if reservation:
         how = {"reserved": True, "maintained": "MAINT" in flags}
@@ -346,15 +344,33 @@ def partition_option(access: Sequence[str]) -> str:
     return named or _default(*of_cluster(access))
 
 
-def listed_nodes(text: str) -> list[str]:
-    """Return the names of a list of Slurm such as node[1-4],node7; raises SlurmFault."""
-    return list(dict.fromkeys(show("hostnames", text).split()))
+def names_of(text: str) -> list[str]:
+    """Return the names of a list such as node[1-3,07],login, and the numbers of `[0-3]`.
+
+    Raises SchedulerFault for a range without numbers, that runs backwards, or is of too many.
+    """
+    names = []
+    for word in filter(None, _COMMA.split(text)):
+        ranges = _RANGES.search(word)
+        if ranges is None:
+            names.append(word)
+            continue
+        for part in ranges[1].split(","):
+            first, _, last = part.partition("-")
+            last = last or first
+            numbers = first.isdecimal() and last.isdecimal()
+            if not numbers or not 0 <= int(last) - int(first) < _MOST:
+                raise SchedulerFault(f"{word}: {part!r} is no range of numbers such as 1-16")
+            for number in range(int(first), int(last) + 1):
+                within = f"{word[: ranges.start()]}{number:0{len(first)}}{word[ranges.end() :]}"
+                names += names_of(within)
+    return names
 
 
 def satisfies(features: frozenset[str], expression: str) -> bool:
     """Tell whether features are those of a constraint: names, `&`, `|`, groups in () or [].
 
-    `&` binds closer, as in ReFrame. Raises SlurmFault for anything else, such as counts (`*2`).
+    `&` binds closer, as in ReFrame. Raises SchedulerFault for anything else, such as counts (`*2`).
     """
     text = expression
     try:
@@ -363,7 +379,7 @@ def satisfies(features: frozenset[str], expression: str) -> bool:
             text = text[: group.start()] + word + text[group.end() :]
         return _has_any(features, text)
     except ValueError:
-        raise SlurmFault(
+        raise SchedulerFault(
             f"--constraint={expression}: not read here: only features, &, |, () and [] are"
         ) from None
 
@@ -379,20 +395,21 @@ def _has_any(features: frozenset[str], text: str) -> bool:
 def options_of(access: Sequence[str]) -> dict[str, str]:
     """Return the options that choose nodes, by their long names; the last one counts.
 
-    Of several `--requires` each counts, as with Flux. Raises SlurmFault for one without a value.
+    Of several `--requires` each counts, as with Flux. Raises SchedulerFault for an option without a
+    value.
     """
     try:
         words = [word for option in access for word in shlex.split(option)]
         given = vars(_OPTIONS.parse_known_args(words)[0])
     except ArgumentError as err:
-        raise SlurmFault(f"{' '.join(access)}: {err.argument_name} has no value") from None
+        raise SchedulerFault(f"{' '.join(access)}: {err.argument_name} has no value") from None
     except ValueError as err:  # a quotation mark without its other one
-        raise SlurmFault(f"{' '.join(access)}: {err}") from None
+        raise SchedulerFault(f"{' '.join(access)}: {err}") from None
     given["requires"] = ",".join(given["requires"]) if given["requires"] else None
     chosen = {f"--{name}": value for name, value in given.items() if value is not None}
     for name, value in chosen.items():
         if not value:
-            raise SlurmFault(f"{' '.join(access)}: {name} has no value")
+            raise SchedulerFault(f"{' '.join(access)}: {name} has no value")
     return chosen
 
 
@@ -400,25 +417,25 @@ def _default(*of: str) -> str:
     for record in all_partitions(*of):
         if record.default:
             return record.name
-    raise SlurmFault(
+    raise SchedulerFault(
         "Slurm has no default partition: write --partition into the access options of the partition"
     )
 
 
 def _reservation(name: str, of: Sequence[str]) -> tuple[str, set[str]]:
-    """Return the list of a reservation's nodes, and its flags; raises SlurmFault without nodes."""
+    """Return the list of a reservation's nodes, and its flags; raises SchedulerFault for none."""
     text = show("reservation", name, "--oneliner", *of)
     nodes, flags = (re.search(rf"(?:^|\s){key}=(\S+)", text) for key in ("Nodes", "Flags"))
     if not nodes or nodes[1] == "(null)":
-        raise SlurmFault(f"--reservation={name}: Slurm names no nodes of it")
+        raise SchedulerFault(f"--reservation={name}: Slurm names no nodes of it")
     return nodes[1], set(flags[1].split(",")) if flags else set()
 
 
 def _listed(option: str, value: str, names: str, known: Collection[str]) -> Iterator[str]:
-    """Yield the nodes of a list, of an option; raises SlurmFault for one that there is not."""
-    for name in listed_nodes(names):
+    """Yield the nodes of a list, of an option; raises SchedulerFault for one that there is not."""
+    for name in names_of(names):
         if name not in known:
-            raise SlurmFault(f"{option}={value}: Slurm has no node {name}")
+            raise SchedulerFault(f"{option}={value}: Slurm has no node {name}")
         yield name
 
 
@@ -539,7 +556,7 @@ def ask(job: str, access: Sequence[str] = ()) -> Finding:
     """
     try:
         command = ["scontrol", "show", "job", "--oneliner", *of_cluster(access), job]
-    except SlurmFault as err:
+    except SchedulerFault as err:
         return Finding("", f"Slurm cannot be asked about job {job}: {err}")
     done = machine.run(command, PATIENCE)
     if done.fault:

@@ -10,6 +10,7 @@ of a check of the site itself.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -43,7 +44,7 @@ _KEYS = {
     **{key: key for key in PARAMETERS if key not in ("message_size", "sizes", "environment")},
 }
 #: Key -> what `$index` calls it, the first of its names.
-_LEVELS = dict(reversed({key: level for level, key in reversed(_KEYS.items())}.items()))
+_LEVELS = {key: level for level, key in reversed(_KEYS.items())}
 
 
 def read(path: Path) -> list[Reference]:
@@ -81,13 +82,18 @@ def _at(path: Path, node: yaml.Node) -> Iterator[None]:
 
 
 def _data(node: yaml.Node) -> Any:
-    return yaml.safe_load(yaml.serialize(node))
+    """Return the value of a node; raises ValueError for one that is no plain value."""
+    try:
+        return yaml.safe_load(yaml.serialize(node))
+    except yaml.YAMLError as err:
+        raise ValueError(f"cannot be read: {err}") from None
 
 
 def _items(path: Path, node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
-    """Return keys and values of a mapping that has no key twice."""
+    """Return keys and values of a mapping that is not empty and has no key twice."""
     with _at(path, node):
         refuse(not isinstance(node, yaml.MappingNode), "is no mapping of names to values")
+        refuse(not node.value, "has no entry")
         for key, _ in node.value:
             refuse(not isinstance(key, yaml.ScalarNode), "a key is neither a name nor a number")
     seen: set[str] = set()
@@ -105,7 +111,9 @@ def _index(name: str, node: yaml.Node | None) -> list[str]:
     # Of a site's own check no other key is known.
     names = _KEYS if of_class(name) != name else (_PLACE, _ENVIRONMENT)
     for each in index:
-        known(f"attribute in the $index of {name}", each, names)
+        known(f"attribute in the $index of {name}", str(each), names)
+    for key, times in Counter(_KEYS[each] for each in index).items():
+        refuse(times > 1, f"the $index of {name} has two levels for {key}")
     refuse(_PLACE not in index, f"the $index of {name} is without {_PLACE}: it is of no system")
     return index
 
@@ -145,8 +153,11 @@ def _reference(
     if not isinstance(data, list) or len(data) != 4:
         raise ValueError(f"{data!r} is not of the form [value, lower, upper, unit]")
     value, lower, upper, unit = data
-    refuse(lower is None and upper is None, "nothing can miss it: both bounds are null")
-    known("unit", unit, UNITS)
+    refuse(
+        lower in (None, -1) and upper is None,
+        "nothing can miss it: write a lower bound above -1, or an upper bound",
+    )
+    known("unit", str(unit), UNITS)
     stem, own = read_metric(metric)
     return records.read(
         Reference,
@@ -173,9 +184,10 @@ def as_text(
     Each number has its origin beside it. What cannot be written is told in its place.
     """
     lines = [
-        '# For checks of ReFrame 4.10: reference = {"$ref": "THIS FILE"}, and require_reference =',
-        "# True, without which a key that does not match judges nothing. The name of a class, and",
-        "# its attributes in $index, are as below; they are texts, but for num_tasks*.",
+        '# For checks of ReFrame from 4.10 on: reference = {"$ref": "THIS FILE"}, and',
+        "# require_reference = True, without which a key that does not match judges nothing.",
+        "# The name of a class, and its attributes in $index, are as below; they are texts, but",
+        "# for num_tasks*.",
     ]
     for name, of_benchmark in sorted(grouped(rows, lambda row: row.benchmark).items()):
         bounds = {id(row): thresholds(row) for row in of_benchmark}
@@ -190,7 +202,7 @@ def as_text(
             else:
                 judging.append(row)
         stated = {key for row in judging for key in row.parameters}
-        index = [_PLACE, *(level for key, level in _LEVELS.items() if key in stated)]
+        index = [_PLACE, *(_LEVELS[key] for key in dict.fromkeys(_KEYS.values()) if key in stated)]
         if judging:
             lines += ["", f"{class_of(name)}:", f"  $index: {json.dumps(index)}"]
             lines += _levels(judging, index, bounds, best, "  ")

@@ -158,8 +158,10 @@ class ReferenceFault(Fault):
 Printed = Literal["=", "~", ">=", "<="]
 
 
+#: Fractions of a value.
 _Below = Annotated[float, Meta(ge=-1, le=0)]
 _Above = Annotated[float, Meta(ge=0, le=sys.float_info.max)]
+_OWN = Meta(description="[lower, upper]: fractions from -1 to 0 and from 0 on, or null")
 
 
 class Reference(Struct, frozen=True, forbid_unknown_fields=True):
@@ -183,7 +185,7 @@ class Reference(Struct, frozen=True, forbid_unknown_fields=True):
     #: Of a baseline: relative standard deviation of one sample, as a fraction; None: not known.
     spread: Annotated[float, Meta(ge=0, description="a number from 0 on")] | None = None
     #: Thresholds of its own as fractions, below and above; None: those of `tolerances.yaml`.
-    within: tuple[_Below | None, _Above | None] | None = None
+    within: Annotated[tuple[_Below | None, _Above | None], _OWN] | None = None
 
     @property
     def key(self) -> tuple[str, ...]:

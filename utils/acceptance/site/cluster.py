@@ -17,7 +17,7 @@ from acceptance.core.errors import ParseError
 from acceptance.core.groups import grouped
 from acceptance.core.text import legal_name
 from acceptance.machine import slurm
-from acceptance.machine.slurm import PartitionRecord, SlurmFault, SlurmNode
+from acceptance.machine.slurm import PartitionRecord, SchedulerFault, SlurmNode
 from acceptance.site import fabric_of_node
 from acceptance.site.fabric_of_node import Fabric
 
@@ -70,9 +70,9 @@ def is_here() -> bool:
 
 
 def ask() -> Cluster:
-    """Ask Slurm for all that a configuration needs; raises SlurmFault when it does not answer."""
+    """Ask Slurm for all that a configuration needs; raises SchedulerFault without an answer."""
     if fault := slurm.controller_fault():
-        raise SlurmFault(
+        raise SchedulerFault(
             f"Slurm does not answer: {fault}; look on a login node of the cluster, or wait until "
             "slurmctld is back; for this machine alone: --local"
         )
@@ -81,7 +81,7 @@ def ask() -> Cluster:
     config = slurm.config(slurm.show("config"))
     mpis = machine.run(["srun", "--mpi=list"], slurm.PATIENCE)
     if mpis.status is None:
-        raise SlurmFault(f"srun --mpi=list: {mpis.fault}")
+        raise SchedulerFault(f"srun --mpi=list: {mpis.fault}")
     plugins = slurm.mpi_plugins(mpis.out + mpis.err)
     return Cluster(config, nodes, partitions, plugins, slurm.accounting_fault())
 
@@ -90,21 +90,21 @@ def choose(cluster: Cluster, chosen: list[str]) -> tuple[list[PartitionRecord], 
     """Return the partitions that jobs of this user may use, the default one first.
 
     Also returns why each of the others is left out. `chosen` are the only ones to look at, if any.
-    Raises SlurmFault for a chosen partition that cannot be used, and when none can.
+    Raises SchedulerFault for a chosen partition that cannot be used, and when none can.
     """
     known = {partition.name: partition for partition in cluster.partitions}
     for name in chosen:
         if name not in known:
             names = ", ".join(known) or "none"
-            raise SlurmFault(f"Slurm has no partition {name}; it has: {names}")
+            raise SchedulerFault(f"Slurm has no partition {name}; it has: {names}")
     reasons = {name: _why_not(cluster, known[name], chosen) for name in known}
     asked = [name for name in known if name in (chosen or known)]
     left = [f"{name}: {reasons[name]}" for name in asked if reasons[name]]
     usable = [known[name] for name in asked if not reasons[name]]
     if left and (chosen or not usable):
-        raise SlurmFault("no partition can be used: " + "; ".join(left))
+        raise SchedulerFault("no partition can be used: " + "; ".join(left))
     if not usable:
-        raise SlurmFault("Slurm shows no partition; are all of them hidden from you?")
+        raise SchedulerFault("Slurm shows no partition; are all of them hidden from you?")
     return sorted(usable, key=lambda partition: not partition.default), left
 
 
@@ -131,8 +131,8 @@ def run_on(
 ) -> tuple[str, str]:
     """Run a shell script on a node as a job of one task; `of` names another cluster.
 
-    Return what it printed, and why Slurm does not take it; empty where it does. Raises SlurmFault
-    when it would have to wait.
+    Return what it printed, and why Slurm does not take it; empty where it does. Raises
+    SchedulerFault when it would have to wait.
     """
     command = [
         "srun", "--quiet", "--nodes=1", "--ntasks=1", "--mpi=none", "--time=2", "--chdir=/tmp",
@@ -142,7 +142,7 @@ def run_on(
     ]  # fmt: skip
     done = machine.run(command, PATIENCE + 60, env=_outside_jobs(), text=script)
     if done.late:
-        raise SlurmFault(f"no answer from {node} within {PATIENCE + 60} s")
+        raise SchedulerFault(f"no answer from {node} within {PATIENCE + 60} s")
     if not done.fault:
         return done.out, ""
     # The first line may be of a plugin; the last one often says only that all is over.
@@ -151,7 +151,7 @@ def run_on(
     reasons = [line for line in lines if "Unable to" in line] or lines[:1]
     message = reasons[0] if reasons else done.fault
     if any(word in message for word in _BUSY):
-        raise SlurmFault(message)
+        raise SchedulerFault(message)
     if "account" in message.lower():
         message += "; to name an account: export SLURM_ACCOUNT=..."
     return "", message
@@ -218,15 +218,15 @@ def _hardware(node: SlurmNode) -> tuple[str, int, int, int, int]:
 def kinds_of(partition: PartitionRecord, nodes: list[SlurmNode], paths: list[str]) -> list[Kind]:
     """Look at nodes of a partition, and sort all of them by what they are.
 
-    `nodes` take jobs; `paths` are looked for on the nodes. Raises SlurmFault when it takes no job
-    for any of them.
+    `nodes` take jobs; `paths` are looked for on the nodes. Raises SchedulerFault when it takes no
+    job for any of them.
     """
     classes = grouped(nodes, lambda node: (_hardware(node), node.features))
     ordered = sorted(classes.values(), key=len, reverse=True)
     looks = [look_at_one(partition.name, alike, paths) for alike in ordered[:MAX_LOOKS]]
     refusals = [look.fault for look in looks if look.refused]
     if refusals and not any(look.node for look in looks):
-        raise SlurmFault(refusals[0])
+        raise SchedulerFault(refusals[0])
     looks += [Fabric(asked=alike[0].name, fault="not looked at") for alike in ordered[MAX_LOOKS:]]
     groups: dict[tuple[object, ...], list[Alike]] = {}
     # Those that were looked at come first: the others are taken to be like one of them.
@@ -255,7 +255,7 @@ def look_at_one(
         if refusal:
             return Fabric(asked=node.name, fault=refusal, refused=True)
         return fabric_of_node.read(output, node.address, node.name)
-    except (SlurmFault, ParseError) as err:
+    except (SchedulerFault, ParseError) as err:
         return Fabric(asked=node.name, fault=str(err))
 
 

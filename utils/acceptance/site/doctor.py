@@ -515,8 +515,8 @@ def _of_partition(partition: dict[str, Any], ask_nodes: bool) -> _Draft:
         with contextlib.suppress(SchedulerFault):
             node = nodes_of(scheduler, access_of(partition))[0]
             draft.add("processor", init.processor(node), f"Slurm, of {node.name}")
-    source = {"local": "this machine", **dict.fromkeys(SLURM, "Slurm")}.get(scheduler, "")
-    source = source or scheduler * (scheduler in ASKED)
+    asked = {**dict.fromkeys(ASKED, scheduler), **dict.fromkeys(SLURM, "Slurm")}
+    source = {"local": "this machine", **asked}.get(scheduler, "")
     size = configured_size({**partition, "extras": {}})
     has_cores = "cores" in stated or "num_cpus" in partition.get("processor", {})
     for key in ("nodes", "cores", "memory"):

@@ -30,7 +30,7 @@ from acceptance.machine import (
     NODES,
     InstalledMpi,
     MpiSearch,
-    SlurmFault,
+    SchedulerFault,
     Spack,
     externals,
     find_mpis,
@@ -203,12 +203,12 @@ def _of_cluster(asked: Plan, search: MpiSearch) -> Plan:
     for partition in partitions:
         try:
             kinds += cluster.kinds_of(partition, slurm.usable(partition), paths)
-        except SlurmFault as err:
+        except SchedulerFault as err:
             if asked.partitions:
-                raise SlurmFault(f"Slurm takes no job for {partition.name}: {err}") from None
+                raise SchedulerFault(f"Slurm takes no job for {partition.name}: {err}") from None
             left.append(f"{partition.name}: Slurm takes no job for it: {err}")
     if not kinds:
-        raise SlurmFault("no partition can be used: " + "; ".join(left))
+        raise SchedulerFault("no partition can be used: " + "; ".join(left))
     kinds = _with_names([_or_here(kind, paths) for kind in kinds])
     looks = [each.fabric for each in kinds if each.fabric.node and not each.fabric.fault]
     return replace(

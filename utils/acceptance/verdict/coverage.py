@@ -31,7 +31,7 @@ from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
-from acceptance.verdict.nodes import SHOWN, Nodes, Paired, PartitionNodes, place_of
+from acceptance.verdict.nodes import SCHEDULER, SHOWN, Nodes, Paired, PartitionNodes, place_of
 
 #: What gives the cases of the link check.
 LINK_SUITE = "fabric"
@@ -253,18 +253,18 @@ def judge_nodes(verdict: Verdict, cases: Sequence[Case], known: Nodes) -> None:
 
 
 def _covered(place: str, cases: Sequence[Case], known: Nodes) -> PartitionNodes:
-    slurm, limited = known.known.get(place), tuple(known.limited.get(place, ()))
-    count = known.stated.get(place) if slurm is None else len(slurm)
+    listed, limited = known.known.get(place), tuple(known.limited.get(place, ()))
+    count = known.stated.get(place) if listed is None else len(listed)
     benchmarked, looked_at = set[str](), set[str]()
     for case in (case for case in cases if case.benchmark != VIEW):
         if case.suite != LINK_SUITE:
             benchmarked.update(case.nodes if case.metrics else ())
         elif case.metrics or any(finding.nodes for finding in case.findings):  # good or bad
             looked_at.update((*case.nodes, node_of_case(case.name)))
-    away = [x for x in slurm or () if not x.up and (not limited or x.name in limited)]
+    away = [x for x in listed or () if not x.up and (not limited or x.name in limited)]
     return PartitionNodes(
         place,
-        known=tuple(node.name for node in slurm or ()),
+        known=tuple(node.name for node in listed or ()),
         count=count,
         not_up={node.name: node.text.removeprefix(f"{node.name} is ") for node in away},
         limited=limited,
@@ -301,17 +301,16 @@ def _judge_pairs(
 
 
 def judge_links(verdict: Verdict, evidence: Evidence) -> None:
-    """Fail for the nodes that Slurm has, that are up, and whose links nobody looked at.
+    """Fail for the nodes that a scheduler has, that are up, and whose links nobody looked at.
 
     Of a partition that the operator has limited to some nodes only these are judged.
     """
     nodes = evidence.nodes
     _judge_distribution(verdict, evidence)
-    for place, slurm in nodes.known.items():
-        if (count := nodes.stated.get(place, 0)) > len(slurm):
-            verdict.fail(
-                "nodes-unknown", f"{place} states {count} nodes, Slurm has {len(slurm)}", place
-            )
+    for place, listed in nodes.known.items():
+        if (count := nodes.stated.get(place, 0)) > len(listed):
+            text = f"{place} states {count} nodes, {SCHEDULER} has {len(listed)}"
+            verdict.fail("nodes-unknown", text, place)
         entry = verdict.nodes[place]
         up = [name for name in entry.limited or entry.known if name not in entry.not_up]
         if missing := [name for name in up if name not in entry.looked_at]:
@@ -326,7 +325,7 @@ def judge_links(verdict: Verdict, evidence: Evidence) -> None:
 
 
 def _judge_distribution(verdict: Verdict, evidence: Evidence) -> None:
-    """Fail for nodes that `--distribute` left out, where nobody asked Slurm which there are.
+    """Fail for nodes that `--distribute` left out, where no scheduler was asked which there are.
 
     Without `=all` it leaves out those in some state.
     """

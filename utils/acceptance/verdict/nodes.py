@@ -50,8 +50,8 @@ class Paired(AllPairs, frozen=True, forbid_unknown_fields=True):
 class PartitionNodes(Struct, forbid_unknown_fields=True):
     """What a verdict knows of the nodes of a partition, `system:partition`.
 
-    `known` are the names that Slurm has, `count` is how many there are, by Slurm or by the facts of
-    the partition, None where nobody knows. `benchmarked` are nodes with a benchmark's metrics,
+    `known` are the names that the scheduler has, `count` is how many there are, by it or the facts
+    of the partition, None where nobody knows. `benchmarked` are nodes with a benchmark's metrics,
     `looked_at` those whose links were looked at, `limited` those that the operator limited it to,
     empty where nobody did. `not_up` take no jobs: why, by their names. `all_pairs` has what
     each case measured of all pairs; `not_paired` says why there is none, of several nodes.

@@ -211,7 +211,7 @@ def announce(verdict: Verdict, known: Iterable[Alert]) -> None:
 
 
 def _away(verdict: Verdict) -> Iterator[Alert]:
-    """Yield an alert of each node that Slurm gives no jobs, with its reason."""
+    """Yield an alert of each node that gets no jobs, with the reason of its scheduler."""
     for place, entry in verdict.nodes.items():
         for node, why in entry.not_up.items():
             yield _alert(verdict, Finding(AWAY, why, nodes=(node,)), place, node)
@@ -395,7 +395,7 @@ def looked_at(verdict: Verdict, systems: Collection[str]) -> Callable[[Alert], b
             return True
         place = finding.partition
         entry = verdict.nodes.get(place, PartitionNodes(place))
-        if finding.kind == AWAY:  # Slurm was asked
+        if finding.kind == AWAY:  # the scheduler was asked
             return bool(entry.known) and entry.not_up.keys().isdisjoint(finding.nodes)
         if not all(
             place in viewed if what == _FABRIC else entry.has_ended(what, finding.nodes)

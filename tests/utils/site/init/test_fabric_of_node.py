@@ -4,7 +4,7 @@ import pytest
 
 from acceptance.fabric import Facts
 from acceptance.fabric.link_check import deviations
-from acceptance.machine import SlurmFault, SlurmNode
+from acceptance.machine import SchedulerFault, SlurmNode
 from acceptance.site import cluster, fabric_of_node
 
 
@@ -113,7 +113,7 @@ def test_a_job_looks_at_a_node_that_it_need_not_wait_for(states, asked, monkeypa
 
     def run_on(node, *_):
         looked.append(node)
-        raise SlurmFault("no answer")
+        raise SchedulerFault("no answer")
 
     monkeypatch.setattr(cluster, "run_on", run_on)
     alike = [
