@@ -106,10 +106,13 @@ def _configured(
     if len(fitting) > 1:
         parts = ", ".join(part for part, _ in fitting)
         raise Fault(f"{text}: {name} is on several partitions ({parts}); write PARTITION+{name}")
-    part = next(each for each in system["partitions"] if each["name"] == fitting[0][0])
-    ours = [each for each in site.environments_of(part, dict(system)) if each["name"] == name]
-    own = {key: value for key, value in ours[-1].items() if key not in ("before", "modules_system")}
-    return Side(text, f"{system['name']}:{part['name']}", own)
+    ours = [
+        each for each in site.environments
+        if each["name"] == name and system["name"] in each.get("target_systems", [system["name"]])
+    ]  # fmt: skip
+    if not ours:
+        raise Fault(f"{text}: {system['name']} names {name}, and no environment of it is defined")
+    return Side(text, f"{system['name']}:{fitting[0][0]}", ours[-1])
 
 
 def facts(environment: Mapping[str, Any]) -> Facts:
