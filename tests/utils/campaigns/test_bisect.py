@@ -5,9 +5,13 @@ import re
 import signal
 import subprocess
 import time
+from contextlib import nullcontext
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from acceptance.campaigns.changes import find
 from acceptance.core.errors import Fault
 from tests import made_bisect
 from tests.made_bisect import bisection, side
@@ -118,6 +122,36 @@ def test_what_nobody_can_set_is_what_is_left():
     assert result.sentence.endswith(
         "; what nobody can set is the same for both ends now: firmware (20.1 -> 20.3)"
     )
+
+
+def test_sides_in_which_nothing_can_be_set_are_not_measured():
+    one, two = (
+        side("made", stored=True, provenance={"firmware": firmware}) for firmware in ("1", "2")
+    )
+    result = bisection(one, two, pytest.fail)[0].run()
+    assert (result.word, result.runs) == ("cannot tell", 0)
+    assert result.sentence == (
+        "nothing that can be set differs, and nothing was measured; firmware (1 -> 2)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "told"),
+    [("Slowed%np=2", ""), ("^Slowed%np=4", "has no case ^Slowed%np=4"), ("(", "-n (: ")],
+)
+def test_a_session_has_the_cases_that_reframe_selects(pattern, told):
+    case = replace(made_bisect.cases([1.0])[0], name="Slowed %np=2", environment="fast")
+    session = SimpleNamespace(uuid="0123abcd", cases=[case])
+    past = SimpleNamespace(full_id=lambda text: text, session=lambda uuid: session)
+    system = {"name": "made", "partitions": [{"name": "one", "environs": ["fast"]}]}
+    site = SimpleNamespace(system=lambda name: system, environments=[{"name": "fast"}])
+    with pytest.raises(Fault, match=re.escape(told)) if told else nullcontext():
+        found = find("0123", site, system, past, pattern)
+        assert (found.where, found.environment, found.stored) == (
+            "made:one",
+            {"name": "fast"},
+            True,
+        )
 
 
 @pytest.mark.parametrize("pair", [False, True])

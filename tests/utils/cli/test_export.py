@@ -168,6 +168,8 @@ def test_an_acknowledged_defect_is_on_the_list_and_a_simulation_is_told():
 
 def test_what_names_kinds_that_are_not_judged_names_kinds():
     assert kinds.TABLE.keys() >= kinds.NOT_JUDGED
+    unmeasured = {kind for kind, row in kinds.TABLE.items() if row.unmeasured}
+    assert unmeasured | {"link-uncounted"} <= kinds.NOT_JUDGED
     assert not kinds.NOT_JUDGED & {*kinds.HISTORY, "link-rate", "case-failed", "node-absent"}
 
 

@@ -112,9 +112,10 @@ def test_a_metric_that_is_not_judged_has_a_value_only():
 def test_one_sided_and_absolute_limits():
     one = replace(METRIC, lower=None)
     zero = replace(METRIC, name="errors", reference=0.0, lower=-1.0, upper=3.0)
-    found = exported(replace(CASE, metrics=(one, zero)))
-    assert values(found, "acceptance_metric_lower_limit") == [-1.0]
-    assert values(found, "acceptance_metric_upper_limit") == pytest.approx([1.331, 3.0])
+    energy = replace(METRIC, name="energy", reference=-200.0, lower=-0.1, upper=0.2)
+    found = exported(replace(CASE, metrics=(one, zero, energy)))
+    assert values(found, "acceptance_metric_lower_limit") == pytest.approx([-1.0, -220.0])
+    assert values(found, "acceptance_metric_upper_limit") == pytest.approx([1.331, 3.0, -160.0])
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), "7", None])

@@ -47,6 +47,7 @@ _REPEATED = re.compile(r" %\.repeat_no=\d+")
 #: Case, metric and unit, and what a run of it measured.
 Metric = tuple[str, str, str]
 Run = dict[Metric, float]
+Environment = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -96,55 +97,61 @@ class Result:
     bad: float | None = None
     loss: float | None = None
     runs: int = 0
-    error: float = ERROR
     most: int = 0
     changes: list[Change] = field(default_factory=list)
     evaluations: list[Evaluation] = field(default_factory=list)
     causes: list[list[list[str]]] = field(default_factory=list)
 
+    @property
+    def ends(self) -> str:
+        """Return what both ends measured."""
+        values = f"{self.good:.4g} {self.unit} in GOOD, {self.bad:.4g} {self.unit} in BAD"
+        return f"{self.metric} of {self.case}: {values}, {self.runs} runs of each"
 
-class Measuring:
-    """Measures environments with ReFrame, each run as a step of a campaign.
+
+def run(
+    plan: Plan, state: State, lock: int, workspace: Workspace, tell: Callable[[str], None]
+) -> Result:
+    """Bisect with ReFrame, each of whose runs is a step of a campaign; raises Interrupted, Fault.
 
     What was measured before a kill is not measured again.
     """
+    workspace = replace(workspace, var=state.folder / "var", built=workspace.spack)
+    runner = Runner(state, lock, workspace, None)
 
-    def __init__(self, plan: Plan, state: State, lock: int, workspace: Workspace) -> None:
-        self.plan, self.state = plan, state
-        var = state.folder / "var"
-        self.workspace = replace(workspace, var=var, built=workspace.spack)
-        self.runner = Runner(state, lock, self.workspace, None)
-
-    def __call__(
-        self, name: str, number: int, environment: Mapping[str, Any], times: int
-    ) -> list[Case]:
-        """Return the cases of a run of so many times, its builds as well; raises Interrupted."""
+    def measure(name: str, number: int, environment: Environment, times: int) -> list[Case]:
         label = f"{name}-{number}"
-        step = next((each for each in self.state.steps if each.name == label), None)
+        step = next((each for each in state.steps if each.name == label), None)
         if step is None:
-            file = self.state.folder / f"{name}.py"
-            state_files.write_text(file, self._configuration(environment))
-            words = [word for path in (*self.workspace.config_files, file) for word in ("-C", path)]
+            file = state.folder / f"{name}.py"
+            state_files.write_text(file, _configuration(plan, environment, workspace))
+            words = [word for path in (*workspace.config_files, file) for word in ("-C", str(path))]
             repeat = [f"--repeat={times}"] if times > 1 else []
-            step = Step(label, (), (*map(str, words), *self.plan.arguments, *repeat))
-            self.state.steps.append(step)
-            self.state.save()
+            step = Step(label, (), (*words, *plan.arguments, *repeat))
+            state.steps.append(step)
+            state.save()
         if step.state != DONE:
-            self.runner.run()
-        past = ledger.of(self.workspace)
+            runner.run()
+        past = ledger.of(workspace)
         uuids = [attempt.session for attempt in step.attempts if attempt.session]
         return [case for uuid in uuids for case in past.session(uuid).cases]
 
-    def _configuration(self, environment: Mapping[str, Any]) -> str:
-        """Return a configuration file whose one partition has this environment alone."""
-        system, name = self.plan.system, self.plan.good.where.partition(":")[2]
-        environs = {"environs": [environment["name"]]}
-        parts = [{**each, **environs} for each in system["partitions"] if each["name"] == name]
-        # Its stage and outputs are nobody's but its own.
-        own = {**system, "prefix": str(self.workspace.var), "partitions": parts}
-        bound = {"target_systems": [system["name"]], **environment}
-        both = {"systems": [own], "environments": [bound]}
-        return f"site_configuration = {both!r}\n"
+    def say(line: str) -> None:
+        runner.say(f"=== {line}")
+        tell(line)
+
+    return Bisection(plan, measure, say).run()
+
+
+def _configuration(plan: Plan, environment: Environment, workspace: Workspace) -> str:
+    """Return a configuration file whose one partition has this environment alone."""
+    system, name = plan.system, plan.good.where.partition(":")[2]
+    environs = {"environs": [environment["name"]]}
+    parts = [{**each, **environs} for each in system["partitions"] if each["name"] == name]
+    # Its stage and outputs are nobody's but its own.
+    own = {**system, "prefix": str(workspace.var), "partitions": parts}
+    bound = {"target_systems": [system["name"]], **environment}
+    return f"site_configuration = { ({'systems': [own], 'environments': [bound]})!r}\n"
 
 
 class Bisection:
@@ -156,7 +163,7 @@ class Bisection:
     def __init__(
         self,
         plan: Plan,
-        measure: Callable[[str, int, Mapping[str, Any], int], list[Case]],
+        measure: Callable[[str, int, Environment, int], list[Case]],
         tell: Callable[[str], None],
     ) -> None:
         self.plan, self.measure, self.tell = plan, measure, tell
@@ -170,6 +177,10 @@ class Bisection:
     def run(self) -> Result:
         """Return what explains the loss; raises Fault where an end does not run."""
         result, before = self.result, self.result.changes
+        if not settable_of(before):
+            nothing = "nothing that can be set differs, and nothing was measured"
+            result.sentence = "; ".join((nothing, *self._unset()))
+            return result
         word = self._measure_ends()
         if not self.plan.good.stored:
             ends = (("good", self.plan.good), ("bad", self.plan.bad))
@@ -181,16 +192,16 @@ class Bisection:
             # Both ends were made of these changes, unless what was built tells of more.
             every = frozenset(range(len(self.settable)))
             told = {every: BAD} if before == result.changes else {}
-            self.tell(f"the loss: {self._of_ends()}, worse by {percent(result.loss or 0)}")
+            self.tell(f"worse by {percent(result.loss or 0)}: {result.ends}")
             self._conclude(self._search(told), told)
         else:
             result.word = WORDS[word]
-            if left := self._unset():
+            if left := ", ".join(self._unset()):
                 result.sentence += f"; what nobody can set is the same for both ends now: {left}"
         return result
 
-    def _unset(self) -> str:
-        return ", ".join(str(each) for each in self.result.changes if not each.facts)
+    def _unset(self) -> list[str]:
+        return [str(each) for each in self.result.changes if not each.facts]
 
     def _measure_ends(self) -> int:
         """Measure both ends in turn; return whether one of the metrics is worse in the bad one."""
@@ -218,9 +229,9 @@ class Bisection:
         logs = [np.log([[run[each] for each in metrics] for run in end]) for end in ends]
         apart = (logs[1] - logs[0]) * [self.signs[each] for each in metrics]
         sides = [{*range(count)}, {*range(count, 2 * count)}]
-        learnt = [noise.learn(np.exp(each), sides, ()) for each in np.concatenate(logs).T]
+        learnt = [_noise_of(np.exp(each), sides) for each in np.concatenate(logs).T]
         # Of the difference of two runs.
-        past = [(math.sqrt(2) * one.spread, one.dof, one.correlation, 0.0) for one in learnt if one]
+        past = [(math.sqrt(2) * one.spread, one.dof, one.correlation, 0.0) for one in learnt]
         error = ERROR / 2 / len(metrics)
         words, levels, spreads = decide(
             apart - 0.75 * least, np.array(past).T, alpha=error, beta=error, zone=least / 2
@@ -228,14 +239,12 @@ class Bisection:
         is_lost = words == BAD
         word = BAD if is_lost.any() else GOOD if (words == GOOD).all() else CANNOT_TELL
         if word:
-            at = int(
-                np.argmax(np.where(is_lost, levels / spreads, -np.inf) if word == BAD else levels)
-            )
-            self._follow(metrics[at])
+            ranks = np.where(is_lost, levels / spreads, -np.inf) if word == BAD else levels
+            self._follow(metrics[int(np.argmax(ranks))])
         if word == GOOD:
             self.result.sentence = (
                 f"no loss between the two: of {plural(len(metrics), 'metric')} none is worse in "
-                f"BAD by {percent(self.plan.least)} or more; the closest is {self._of_ends()}"
+                f"BAD by {percent(self.plan.least)} or more; the closest is {self.result.ends}"
             )
         return word
 
@@ -253,11 +262,6 @@ class Bisection:
     def _loss(self, name: str) -> float:
         """Return by which part of the good end a set is worse."""
         return (self._level(name) / self._level("good") - 1) * self.signs[self.metric]
-
-    def _of_ends(self) -> str:
-        one = self.result
-        values = f"{one.good:.4g} {one.unit} in GOOD and {one.bad:.4g} {one.unit} in BAD"
-        return f"{one.metric} of {one.case}, {values}"
 
     def _search(self, told: dict[Changes, int]) -> Found | None:
         """Try sets until the end; None where it comes too late."""
@@ -297,8 +301,7 @@ class Bisection:
         metric, sign = self.metric, self.signs[self.metric]
         groups = [[run[metric] for run in runs if metric in run] for runs in self.runs.values()]
         parts = [{*range(*each)} for each in pairwise(np.cumsum([0, *map(len, groups)]))]
-        known = noise.learn(np.concatenate(groups), parts, ())
-        assert known is not None
+        known = _noise_of(np.concatenate(groups), parts)
         past = [known.spread, known.dof, known.correlation, sign * known.lean]
         middle = sign * math.log(self.result.good or 1) + self.gap / 2
         beyond = sign * np.log([[run[metric]] for run in self.runs[name]]) - middle
@@ -343,7 +346,7 @@ class Bisection:
             result.sentence = f"cannot tell at this cost what explains {what}{within}"
             return
         if not found.causes:
-            result.word, left = WORDS[GOOD], self._unset()
+            result.word, left = WORDS[GOOD], ", ".join(self._unset())
             rest = f"what is left cannot be tried here: {left}" if left else "nothing else differs"
             result.sentence = f"no change that can be set explains {what}; {rest}"
             return
@@ -364,6 +367,13 @@ class Bisection:
         """Return the loss of a set that was measured; that of all changes may be an end."""
         name = _name(asked) if asked else "good"
         return _percent(self._loss(name if name in self.runs else "bad"))
+
+
+def _noise_of(values: Any, sides: Sequence[set[int]]) -> noise.Noise:
+    """Return the noise of what was measured, to which `FEWEST` runs of both ends belong."""
+    learnt = noise.learn(values, sides, ())
+    assert learnt is not None
+    return learnt
 
 
 def _name(asked: Changes) -> str:

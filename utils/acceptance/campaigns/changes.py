@@ -81,7 +81,10 @@ def find(text: str, site: Site, system: Mapping[str, Any], past: Ledger | None, 
     if past is None:
         raise Fault(f"{text}: no session is stored; an environment is +NAME or PLACE+NAME")
     session = past.session(past.full_id(text))
-    cases = [each for each in session.cases if not each.fixture and re.search(case, each.name)]
+    try:
+        cases = [each for each in session.cases if not each.fixture and _is_named(each, case)]
+    except re.error as err:
+        raise Fault(f"-n {case}: {err}") from None
     if not cases:
         raise Fault(f"{text}: session {session.uuid} has no case {case}")
     first = cases[0]
@@ -92,6 +95,11 @@ def find(text: str, site: Site, system: Mapping[str, Any], past: Ledger | None, 
         environment["modules"] = loaded
     same = [each for each in session.cases if each.where == first.where]
     return Side(text, side.where, environment, True, told | first.provenance, locks(same))
+
+
+def _is_named(case: Case, pattern: str) -> bool:
+    """Tell whether ReFrame's `-n` selects a case: it matches names without spaces."""
+    return bool(re.search(pattern, case.name.replace(" ", "")))
 
 
 def _configured(
@@ -106,10 +114,13 @@ def _configured(
     if len(fitting) > 1:
         parts = ", ".join(part for part, _ in fitting)
         raise Fault(f"{text}: {name} is on several partitions ({parts}); write PARTITION+{name}")
-    part = next(each for each in system["partitions"] if each["name"] == fitting[0][0])
-    ours = [each for each in site.environments_of(part, dict(system)) if each["name"] == name]
-    own = {key: value for key, value in ours[-1].items() if key not in ("before", "modules_system")}
-    return Side(text, f"{system['name']}:{part['name']}", own)
+    ours = [
+        each for each in site.environments
+        if each["name"] == name and system["name"] in each.get("target_systems", [system["name"]])
+    ]  # fmt: skip
+    if not ours:
+        raise Fault(f"{text}: {system['name']} names {name}, and no environment of it is defined")
+    return Side(text, f"{system['name']}:{fitting[0][0]}", ours[-1])
 
 
 def facts(environment: Mapping[str, Any]) -> Facts:

@@ -23,7 +23,7 @@ from acceptance.cli.shared import (
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural, time_text, wrapped
 from acceptance.detection import delta
-from acceptance.detection.constants import LOOKS
+from acceptance.detection.constants import ERROR, LOOKS
 from acceptance.machine import BUILD_TIME
 from acceptance.relations.comparison import percent
 from acceptance.rfm import Interrupted
@@ -101,7 +101,7 @@ def _plan(options: argparse.Namespace) -> bisect.Plan:
 
 def _run(plan: bisect.Plan, options: argparse.Namespace) -> int:
     """Run what is left of it under the lock of all campaigns, and show its end."""
-    workspace = options.workspace
+    campaigns = options.workspace.campaigns
     good, bad, changes = differences(plan.good, plan.bad)
     # What must be the same to go on; a configuration that was edited is another question.
     asked = {
@@ -109,26 +109,15 @@ def _run(plan: bisect.Plan, options: argparse.Namespace) -> int:
         "sides": [plan.good.text, plan.bad.text], "facts": [repr(good), repr(bad)],
     }  # fmt: skip
     tell = partial(print, file=sys.stderr if options.format == "json" else sys.stdout, flush=True)
-    with campaign.locked(workspace.campaigns, "bisect") as held:
+    with campaign.locked(campaigns, "bisect") as held:
         now = campaign.now()
-        stopped = campaign.unfinished(workspace.campaigns, "bisect", asked, now)
-        fresh = options.new or stopped is None
-        state = campaign.begin(workspace.campaigns, "bisect", asked, [], now) if fresh else stopped
-        assert state
+        stopped = None if options.new else campaign.unfinished(campaigns, "bisect", asked, now)
+        state = stopped or campaign.begin(campaigns, "bisect", asked, [], now)
         state.save()
         campaign.name_holder(held, state)
-        for line in _head(plan, changes):
-            tell(line)
-        if not fresh:
-            tell(f"goes on with {state.id}")
+        tell("\n".join([*_head(plan, changes), *([f"goes on with {state.id}"] if stopped else [])]))
         try:
-            measure = bisect.Measuring(plan, state, held, workspace)
-
-            def say(line: str) -> None:
-                measure.runner.say(f"=== {line}")
-                tell(line)
-
-            result = bisect.Bisection(plan, measure, say).run()
+            result = bisect.run(plan, state, held, options.workspace, tell)
         except Interrupted as err:
             tell(f"{state.id}: {err}; the same command goes on with it")
             return SIGNALLED + err.signal
@@ -137,25 +126,36 @@ def _run(plan: bisect.Plan, options: argparse.Namespace) -> int:
         state.ended, state.summary = campaign.stamp(campaign.now()), result.sentence
         state.status = _STATUS[result.word]
         state.save()
-        emit(options, (), {}, ["", *_lines(result)], {"campaign": state.id, "result": result})
-    return _STATUS[result.word]
+    count = plural(len(result.evaluations), "evaluation")
+    passed = sum(each.word == bisect.WORDS[delta.CANNOT_TELL] for each in result.evaluations)
+    told = f", {passed} of them not told" if passed else ""
+    lines = [
+        "",
+        *(_lines("metric", result.ends) if result.metric else ()),
+        *_lines("evaluations", f"{count}{told}; any wrong word: at most {percent(ERROR)}"),
+        *_lines("result", result.sentence),
+    ]
+    emit(options, (), {}, lines, {"campaign": state.id, "result": result})
+    return state.status
+
+
+def _lines(label: str, text: str) -> list[str]:
+    return wrapped(label, text, _INDENT)
 
 
 def _head(plan: bisect.Plan, changes: list[Change]) -> Iterator[str]:
     """Yield both sides, and what differs."""
     for label, side in (("GOOD", plan.good), ("BAD", plan.bad)):
         what = f"session {side.text}, " if side.stored else ""
-        yield from wrapped(label, f"{what}{side.where}+{side.environment['name']}", _INDENT)
-    settable = bisect.settable_of(changes)
-    yield from wrapped("changes", f"{len(settable)} that can be set", _INDENT)
+        yield from _lines(label, f"{what}{side.where}+{side.environment['name']}")
+    yield from _lines("changes", f"{len(bisect.settable_of(changes))} that can be set")
     for change in changes:
-        yield from wrapped("" if change.facts else "cannot set", str(change), _INDENT)
+        yield from _lines("" if change.facts else "cannot set", str(change))
     if plan.good.stored:
         told = "variables are not stored: both sides have those of the configuration now"
-        yield from wrapped("note", told, _INDENT)
+        yield from _lines("note", told)
     elif any("spack" in side.environment.get("features", ()) for side in (plan.good, plan.bad)):
-        told = "which of Spack's packages differ is known when both ends are built"
-        yield from wrapped("note", told, _INDENT)
+        yield from _lines("note", "which of Spack's packages differ is known when both are built")
 
 
 def _show(plan: bisect.Plan, options: argparse.Namespace) -> int:
@@ -169,15 +169,13 @@ def _show(plan: bisect.Plan, options: argparse.Namespace) -> int:
     if not each.cases:
         raise Fault(f"{options.case} selects no case of {', '.join(names)}")
     most = delta.most(count)
-    lines = [*_head(plan, changes)]
-    lines += wrapped(
-        "evaluations",
+    sets = (
         f"both ends, {bisect.FEWEST} to {LOOKS} runs each; then about "
         f"{max(count - 1, 0).bit_length() + 2} sets of changes for a single cause, {most} at most; "
-        f"a set takes about {_RUNS} runs, {LOOKS} at most",
-        _INDENT,
+        f"a set takes about {_RUNS} runs, {LOOKS} at most"
     )
-    lines += wrapped("time", _time(each, most), _INDENT)
+    time = _time(each, len(names), most)
+    lines = [*_head(plan, changes), *_lines("evaluations", sets), *_lines("time", time)]
     data = {
         "changes": changes, "most": most, "ends": [bisect.FEWEST, LOOKS], "seconds": each.seconds
     }  # fmt: skip
@@ -185,30 +183,13 @@ def _show(plan: bisect.Plan, options: argparse.Namespace) -> int:
     return Status.PASSED
 
 
-def _time(each: Preview, most: int) -> str:
-    """Say about how long all of it takes at most, by one run of the case in both environments."""
+def _time(each: Preview, environments: int, most: int) -> str:
+    """Say about how long the search takes at most, by one run of the case in each environment."""
     if each.unknown == each.cases + each.builds:
         return "not known: the case never ran here"
-    one = each.seconds / 2
     runs = 2 * bisect.FEWEST + _RUNS * most
     builds = f", and {plural(most + 2, 'build')} of about {time_text(BUILD_TIME)} each"
+    one = each.seconds / environments
     return (
         f"{runs} runs of {time_text(one)} take {time_text(runs * one)}{builds * bool(each.builds)}"
     )
-
-
-def _lines(result: bisect.Result) -> Iterator[str]:
-    """Yield the end, with its numbers."""
-    if result.metric:
-        numbers = (
-            f"{result.metric} of {result.case}: {result.good:.4g} {result.unit} in GOOD, "
-            f"{result.bad:.4g} {result.unit} in BAD, {result.runs} runs of each"
-        )
-        yield from wrapped("metric", numbers, _INDENT)
-    passed = [each for each in result.evaluations if each.word == "cannot tell"]
-    count = plural(len(result.evaluations), "evaluation")
-    told = f", {len(passed)} of them not told" if passed else ""
-    yield from wrapped(
-        "evaluations", f"{count}{told}; any wrong word: at most {percent(result.error)}", _INDENT
-    )
-    yield from wrapped("result", result.sentence, _INDENT)

@@ -60,8 +60,6 @@ from acceptance.verdict import (
     verdict_text,
 )
 
-#: Commands that may end with options of ReFrame, behind `--`.
-COMMANDS = ("nightly", "accept")
 _PEOPLE = ("operator", "vendor", "customer")
 _OTHERS = f"{BUSY} another campaign runs; {SIGNALLED} + N stopped by signal N"
 #: The option that names checks of the site.

@@ -127,7 +127,7 @@ OF_CASES = {
         unmeasured=True,
     ),
     "unexpected-pass": Kind(
-        MINOR,
+        INFO,
         "see whether what it waited for is mended, then take it back: acceptance alerts ack "
         "--remove PATTERN",
     ),
@@ -480,7 +480,7 @@ TABLE: dict[str, Kind] = {
 NOT_JUDGED = frozenset((
     *OF_RUNS.keys() - HISTORY.keys() - {"impossible-value", "many"},
     *OF_NODES.keys() - {"node-absent"},
-    *("job-blocked", "not-started", "shared-machine"),
+    *("job-blocked", "not-started", "shared-machine", "unpatched", "link-uncounted"),
     *("recorded-otherwise", "unjudged-inside", "recorded", "claim-open", "not-judged"),
     *("pairs-not-measured", "link-unreadable", "link-uncounted", "fabric-not-looked"),
     "fabric-not-judged",

@@ -94,6 +94,21 @@ class Metric:
     judged_by: str
     passed: bool
 
+    @property
+    def bounds(self) -> tuple[float | None, float | None]:
+        """Return between which numbers it has to lie; None: any in that direction.
+
+        As of ReFrame a threshold is a fraction of the reference's size, absolute where that is 0.
+        """
+        if self.reference is None:
+            return None, None
+        scale = abs(self.reference) or 1.0
+        low, high = (
+            None if threshold is None else self.reference + threshold * scale
+            for threshold in (self.lower, self.upper)
+        )
+        return low, high
+
 
 @dataclass(frozen=True)
 class Case:

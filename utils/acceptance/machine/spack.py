@@ -429,10 +429,8 @@ def environment_for(
     text = compose_environment(suite, system, mpi, spack, version, variants, require)
     name = f"{system}-{suite}-{mpi}"
     if version or variants or require:
-        chosen = " ".join(
-            (version, variants, *(f"{key} {require[key]}" for key in sorted(require)))
-        )
-        name += "-" + hashlib.sha256(chosen.encode()).hexdigest()[:8]
+        chosen = (version, variants, *(f"{key} {spec}" for key, spec in sorted(require.items())))
+        name += "-" + hashlib.sha256(" ".join(chosen).encode()).hexdigest()[:8]
     folder = spack.home / "envs" / name
     with _locked(folder):
         if machine.read_text(folder / "spack.yaml") != text:

@@ -100,11 +100,9 @@ def judge(
 
 def _limit(metric: Metric) -> tuple[float, int]:
     """Return what a metric must not be worse than, and the sign of worse; 0, 0 without such."""
-    way, scale = better(metric.unit, metric.lower, metric.upper), abs(metric.reference or 0) or 1.0
-    bound, sign = (metric.lower, -1) if way == "higher" else (metric.upper, 1)
-    if metric.reference is None or way is None or bound is None:
-        return 0.0, 0
-    return max(metric.reference + bound * scale, 0.0), sign
+    way, (low, high) = better(metric.unit, metric.lower, metric.upper), metric.bounds
+    bound, sign = (low, -1) if way == "higher" else (high, 1)
+    return (0.0, 0) if way is None or bound is None else (max(bound, 0.0), sign)
 
 
 def _beyond(cases: Sequence[Case]) -> _Beyond | None:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from acceptance.core.groups import grouped
 from acceptance.core.words import SIMULATED
-from acceptance.ledger import Case, Metric, Session, campaign_of
+from acceptance.ledger import Case, Session, campaign_of
 from acceptance.regressions import history
 from acceptance.verdict import WORDS, Status, Verdict, text_of
 
@@ -133,17 +133,6 @@ def told(verdict: Verdict | None) -> tuple[str, str]:
         judged = bool(verdict.judged) or bool(verdict.history.get("judged"))
         return (word, "good") if judged else (f"{word}, nothing judged", "open")
     return word, "bad" if verdict.status is Status.FAILED else "open"
-
-
-def bounds(metric: Metric) -> tuple[float | None, float | None]:
-    """Return between which numbers a metric has to lie; None: any in that direction."""
-    if metric.reference is None:
-        return None, None
-    scale = abs(metric.reference) or 1.0
-    return tuple(  # type: ignore[return-value]
-        None if threshold is None else metric.reference + threshold * scale
-        for threshold in (metric.lower, metric.upper)
-    )
 
 
 #: What of a provenance names software, in this order.

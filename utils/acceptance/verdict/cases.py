@@ -368,12 +368,7 @@ def _kind(metric: Metric) -> str:
 
 def expected_text(metric: Metric) -> str:
     """Write the range that a metric must lie in: `>= 2500 MB/s (published ..., Table 5)`."""
-    reference = metric.reference or 0.0
-    scale = abs(reference) or 1.0
-    bounds = [
-        f"{sign} {reference + threshold * scale:g}"
-        for sign, threshold in ((">=", metric.lower), ("<=", metric.upper))
-        if threshold is not None
-    ]
+    pairs = zip((">=", "<="), metric.bounds, strict=True)
+    bounds = [f"{sign} {bound:g}" for sign, bound in pairs if bound is not None]
     judged_by = f" ({metric.judged_by})" if metric.judged_by else ""
     return f"{' and '.join(bounds)} {metric.unit}{judged_by}"

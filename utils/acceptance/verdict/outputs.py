@@ -395,13 +395,10 @@ def _of_case(case: Case, labels: tuple[str, ...]) -> _Samples:
 
 def _numbers(metric: Metric) -> Iterator[tuple[str, float]]:
     yield "value", metric.value
-    reference = metric.reference
-    if reference is None:
-        return
-    yield "reference", reference
-    for what, threshold in (("lower_limit", metric.lower), ("upper_limit", metric.upper)):
-        if threshold is not None:  # a fraction of the reference; absolute where that is 0
-            yield what, reference * (1 + threshold) if reference else threshold
+    names = ("reference", "lower_limit", "upper_limit")
+    for what, number in zip(names, (metric.reference, *metric.bounds), strict=True):
+        if number is not None:
+            yield what, number
 
 
 def labels_of(family: str, values: Sequence[str]) -> dict[str, str]:

@@ -155,7 +155,8 @@ def _about(verdict: Verdict, count: int) -> str:
         *([verdict.no_evidence] if verdict.simulated else []),
         f"{plural(count, 'defect')}; verdict: {verdict.status.word}",
         *([f"outcome: {verdict.outcome}"] if verdict.outcome else []),
-        f"run: {verdict.campaign or 'by hand'}, {verdict.time or 'no time'}, on {verdict.host}",
+        f"run: {verdict.campaign or 'by hand'}, {verdict.time or 'no time'}, on "
+        f"{verdict.host or 'an unknown host'}",
         verdict.cases_text,
     ]
     return ". ".join(words) + "."

@@ -12,7 +12,7 @@ from acceptance.nodes import UnderLoad
 from acceptance.report import addresses
 from acceptance.report.pages.references import cited
 from acceptance.report.plot_model import Page, csv_text
-from acceptance.report.runs import Ran, Run, bounds, told
+from acceptance.report.runs import Ran, Run, told
 from acceptance.report.source import Source
 from acceptance.verdict import Verdict
 
@@ -111,7 +111,7 @@ def _rows(cases: Iterable[Case]) -> Iterator[Sequence[object]]:
         )  # fmt: skip
         for each in case.metrics:
             passed = None if each.reference is None else each.passed
-            of_metric = (each.name, each.value, each.unit, each.reference, *bounds(each),
+            of_metric = (each.name, each.value, each.unit, each.reference, *each.bounds,
                          each.judged_by, passed, case.simulated)  # fmt: skip
             yield *of_case, *of_metric
 
@@ -138,5 +138,5 @@ def _judged(metric: Metric) -> Mapping[str, object]:
     """Return a metric as data; one that was not judged has its value alone."""
     if metric.reference is None:
         return {"name": metric.name, "value": metric.value, "unit": metric.unit}
-    least, most = bounds(metric)
+    least, most = metric.bounds
     return {**vars(metric), "least": least, "most": most}
