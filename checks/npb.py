@@ -20,6 +20,7 @@ from .no_case import needs_build
 from .partitions import (
     PACKED,
     cores_of,
+    differs,
     memory_of,
     mode_of,
     nodes_for,
@@ -158,27 +159,21 @@ def variants() -> list[Variant]:
     places = [where for where in placements() if where in ("intra-node", "inter-node")]
     ways = [*itertools.product(places, ("block", "cyclic"), ("shared", "loopback"))]
     ways += [(where, "block", "shared") for where in packings()]
-    runs = {part: {*possible(part)} for part in partitions()}
-    return [
-        Variant(npb.program(*case, "3.3"), *way)
-        for case in sorted({case for possible_here in runs.values() for case in possible_here})
-        for way in ways
-        if any(case in possible_here and stands(part, case, *way)
-               for part, possible_here in runs.items())
-    ] or [Variant("is.S.2", "intra-node")]  # fmt: skip
+    placed = {
+        (case, way)
+        for part in partitions()
+        for case, way in itertools.product(possible(part), ways)
+        if stands(part, case, *way)
+    }
+    found = [Variant(npb.program(*case, "3.3"), *way) for case, way in sorted(placed)]
+    return found or [Variant("is.S.2", "intra-node")]
 
 
 def stands(part, case: tuple[str, str, int], placement: str, mapping: str, path: str) -> bool:
     """Tell whether a partition has the cores, nodes and memory for a run that stands so."""
-    processes = case[2]
-    nodes = standing(part, processes, placement, processes, spills=mapping == "block")
-    if (
-        not nodes
-        or (mapping == "cyclic" and nodes == 1)
-        or (path != "shared" and processes <= nodes)
-    ):
-        return False
-    return fits_memory(part, *case, nodes)
+    np = case[2]
+    nodes = standing(part, np, placement, np, spills=mapping == "block")
+    return nodes > 0 and differs(np, nodes, mapping, path) and fits_memory(part, *case, nodes)
 
 
 class NpbBuild(SuiteBuild):

@@ -162,3 +162,8 @@ def standing(part, np, placement, most, *, spills=False) -> int:
         if sockets_of(part) < 2 or share > cores_of(part) // sockets_of(part):
             return 0
     return 1
+
+
+def differs(np, nodes, mapping, path) -> bool:
+    """Tell whether processes on so many nodes are another case with a mapping and a path."""
+    return (mapping == "block" or nodes > 1) and (path == "shared" or np > nodes)

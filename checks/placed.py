@@ -30,6 +30,7 @@ from .no_case import lacking
 from .partitions import (
     PACKED,
     cores_of,
+    differs,
     fabric_facts,
     largest_job,
     memory_of,
@@ -147,14 +148,11 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         nodes = self.nodes(part)
         if not nodes or not self.takes(part):
             return False
-        mapping, path = self.ways()
-        if mapping == "cyclic" and nodes == 1:
-            return False
         if self.gpu_buffers:
             facts = facts_or_none(part.extras)
             if facts is None or facts.gpus < self.layout_on(part).per_node:
                 return False
-        return path == "shared" or self.np > nodes
+        return differs(self.np, nodes, *self.ways())
 
     def asked_sizes(self):
         """Return the message sizes (bytes) that this case has where all fit; some have none."""

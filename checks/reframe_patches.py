@@ -219,7 +219,7 @@ def drop_variables(check: type) -> None:
 _FIXED = (bool, int, float, str, type(None))
 
 
-#: Class -> the space of variables that its cases have their values of, and it its descriptors.
+#: Class -> the space of variables whose descriptors it has, and whose values its cases get.
 _INJECTED = weakref.WeakKeyDictionary()
 
 

@@ -23,6 +23,7 @@ import argparse
 import contextlib
 import dataclasses
 import json
+import select
 import signal
 import subprocess
 import sys
@@ -239,6 +240,10 @@ def places(fault):
 
 NAMES = ("caus1", "caus2")
 LARGEST, PASSES = 1 << 20, 11
+#: Seconds that a curve may take, start of the ranks included: a usual one takes less than one.
+LIMIT = 60
+#: Runs lost one after the other that end the bench: this machine cannot measure now.
+MOST_LOST = 3
 #: A process that takes a core for 0.5 ms and leaves it for 1.5.
 HOG = """
 import time
@@ -266,26 +271,52 @@ def build(folder):
 
 
 class Program:
-    """The program on two nodes; each call measures a curve."""
+    """The program on two nodes; each call measures a curve. After a failure it is started again."""
 
-    def __init__(self, program, variables, wrapper=REAL_TIME):
-        self.running = subprocess.Popen(
-            [MPIS["openmpi"].launcher, "-n", "2", *wrapper, program, str(LARGEST)],
-            env=environment("openmpi") | variables, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
+    def __init__(self, program, variables):
+        self.command = [MPIS["openmpi"].launcher, "-n", "2", *REAL_TIME, program, str(LARGEST)]
+        self.environment = environment("openmpi") | variables
+        self.running = None
 
     def curve(self):
-        self.running.stdin.write("\n")
-        self.running.stdin.flush()
-        read = json.loads(self.running.stdout.readline() or "null")
-        if read is None:
-            raise OSError("the ranks waited in vain for each other: this machine is too busy")
+        """Return a curve; raises OSError, and ends the program, where none comes in time."""
+        if self.running is None:
+            self.running = subprocess.Popen(
+                self.command, env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL, text=True,
+            )  # fmt: skip
+            self._measured()  # ranks that have just begun take longer
+        read = self._measured()
         return Curve(*(tuple(read[key]) for key in ("bytes", "time_us", "late_us", "overhead_us")))
 
+    def _measured(self):
+        try:
+            self.running.stdin.write("\n")
+            self.running.stdin.flush()
+            if not select.select([self.running.stdout], [], [], LIMIT)[0]:
+                raise OSError(f"no curve in {LIMIT} s: the ranks hang")
+            line = self.running.stdout.readline()
+            if not line.endswith("\n"):
+                raise OSError("the ranks waited in vain for each other: this machine is too busy")
+        except OSError:
+            self.end()
+            raise
+        return json.loads(line)
+
     def end(self):
-        self.running.stdin.close()
-        self.running.wait(60)
+        """End the program, by force where it hangs."""
+        if self.running is None:
+            return
+        running, self.running = self.running, None
+        with contextlib.suppress(OSError):
+            running.stdin.close()
+        for force in (running.terminate, running.kill):
+            try:
+                running.wait(10)
+            except subprocess.TimeoutExpired:
+                force()
+        running.wait()
+        running.stdout.close()
 
 
 def in_turn(good, slow, slowed=contextlib.nullcontext):
@@ -318,7 +349,6 @@ def real(folder, told):
         def started(variables):
             running = Program(program, variables)
             stack.callback(running.end)
-            running.curve()
             return running
 
         tcp = pair.variables("openmpi")
@@ -345,14 +375,20 @@ def real(folder, told):
             "another eager limit": (("protocol-switch",), (good, eager)),
             "TCP for shared memory": (("another-way",), (shared, through)),
         }
+        lost = 0
         for run, (name, (right, how)) in product(told.runs, faults.items()):
             if run not in told.left(name):
                 continue
             try:
                 cause = causes.judge(*in_turn(*how))
             except OSError as err:
-                print(f"run {run} and those after it are left out: {err}")
-                break
+                print(f"run {run} of {name} is left out: {err}", file=sys.stderr)
+                lost += 1
+                if lost == MOST_LOST:
+                    print(f"and all after it: {lost} were lost in a row", file=sys.stderr)
+                    break
+                continue
+            lost = 0
             told.add(name, run, [cause.kind])
             if cause.kind not in right:
                 print(f"{run} {name}: {cause.text}", file=sys.stderr)

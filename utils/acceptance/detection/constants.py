@@ -255,7 +255,8 @@ CAUSE_INTERVAL = 1.96
 #: Of the least difference so many times is the same, if it is certainly no more. [chosen]
 CAUSE_ALIKE = 3.0
 #: What is so small a part of the largest difference, and no more than the second, is none beside
-#: it; of what is not known well it is certainly less than the part `CAUSE_WITHIN`. [chosen]
+#: it; of what is not known well it is certainly less than the part `CAUSE_WITHIN`. A step that is
+#: not known to that part of what switches take is no route for certain. [chosen]
 CAUSE_BESIDE, CAUSE_BESIDE_MOST, CAUSE_WITHIN = 0.2, 0.25, 0.35
 #: By how much the clock of a processor changes at most, from its lowest to its highest. [chosen]
 CAUSE_CLOCKS = 4.0

@@ -16,9 +16,13 @@ cannot be separated stays together, as one unit.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-#: What a set of changes is: it has the loss, it has not, or nobody can tell.
-BAD, GOOD, CANNOT_TELL = 1, -1, 0
+#: What a set of changes is, as `sequential.decide` says it: it has the loss, it has not, or nobody
+#: can tell.
+BAD: Final = 1
+GOOD: Final = -1
+CANNOT_TELL: Final = 0
 #: Numbers of changes, from 0 on; the others are as in the good state.
 Changes = frozenset[int]
 #: Where a range is divided; the others where the first set cannot be judged.

@@ -38,8 +38,7 @@ from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import split_metric
 from acceptance.ledger import Entry, Ledger, Session, last_first, reading, runs_of
 from acceptance.ledger.reading import Run
-from acceptance.relations import rounds as of_rounds
-from acceptance.relations.rounds import ALPHA, FLOOR, chance, probability
+from acceptance.relations.rounds import ALPHA, FLOOR, chance, is_noise, is_over, probability
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
 
 #: An operation that is no slower than others, one after the other, as the paper writes it.
@@ -213,11 +212,11 @@ class _Suspicion:
     def outcome(self) -> str:
         """Say by its rounds whether it is violated, noise or undecided."""
         ratios = self.ratios
-        if of_rounds.is_over(ratios):
+        if is_over(ratios):
             return "noise"
         if self.p <= ALPHA:
             return "violated"
-        return "noise" if of_rounds.is_noise(ratios) else "undecided"
+        return "noise" if is_noise(ratios) else "undecided"
 
     @property
     def told(self) -> dict[int, float]:
