@@ -666,7 +666,7 @@ def test_a_dry_run_is_no_failure(site, recorded):
     ("pinned", "words"),
     [
         ("main=node1", "no partition main; there are: default"),
-        ("default=node1", "default is no partition of Slurm"),
+        ("default=node1", "of default no node can be named"),
     ],
 )
 def test_what_cannot_be_pinned_fails_with_its_reason(site, recorded, pinned, words):

@@ -4,6 +4,7 @@ The oldest supported release, the one of the lock file, and a source tree of the
 is named; `REFRAME="4.9.3 4.10.0"` names more.
 """
 
+import importlib.metadata
 import json
 import re
 import runpy
@@ -127,7 +128,7 @@ def test_the_page_for_sites_names_the_range():
 
 def test_the_range_of_releases_comes_from_the_requirements(monkeypatch):
     needs = ["numpy>=2", 'reframe-hpc<4.11,>=4.8; python_version > "3"']
-    monkeypatch.setattr(machine.importlib.metadata, "requires", lambda _: needs)
+    monkeypatch.setattr(importlib.metadata, "requires", lambda _: needs)
     assert machine.supported_reframe() == ("4.8", "4.11")
     for version in ("4.8.0", "4.10.99", "4.10.4-dev.1"):
         assert machine.unsupported_reframe(version) == ""

@@ -628,7 +628,7 @@ def test_what_apprise_logs_is_not_printed(http, capfd):
 
 def test_apprise_is_imported_where_something_is_sent_alone():
     done = subprocess.run(
-        [sys.executable, "-c", "import sys, acceptance.cli.main; print(*sys.modules)"],
+        [sys.executable, "-c", "import sys, acceptance.cli.alerts; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,

@@ -68,6 +68,7 @@ def test_the_word_and_the_forms_of_a_format_are_the_same_everywhere():
     assert forms.pop(("gate",)) == ("text", "json", "junit")
     assert forms.pop(("fabric",)) == (*FORMS, "dot")
     assert forms.pop(("references",)) == (*FORMS, "reframe")
+    assert forms.pop(("bisect",)) == ("text", "json")
     assert {*forms.values()} == {FORMS}
     assert len(forms) == 10
 

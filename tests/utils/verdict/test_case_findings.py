@@ -99,6 +99,8 @@ DEVIATIONS = [
     deviation("n1", "eth3", "", "carried nothing", "that 2 rails carry it", "rail-idle"),
     deviation("n1", "eth3", "share", "70 % of the bytes", "50 %", "rail-uneven"),
     deviation("n1", "eth3", "share", "70 %", "50 % as before", "rail-moved"),
+    deviation("n1", "bnxt_re0/1", "", "no counters", "counters of errors", "link-uncounted"),
+    deviation("n1", "mlx5_1/1", "", "rank 0 sends over it", "mlx5_0/1", "adapter-other"),
 ]  # fmt: skip
 
 

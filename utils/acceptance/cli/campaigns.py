@@ -95,7 +95,7 @@ def add(commands: Commands) -> None:
     for who in _PEOPLE:
         option(command, f"--{who} NAME", "for the protocol")
     option(command, "--output FOLDER", "of the protocol")
-    option(command, "--detect LOSS", "see a node, or its cable, that loses so much, 5% say")
+    option(command, "--detect LOSS", "see a node, or its cable, that loses so much, 5%% say")
     option(command, "--power CHANCE", "with which it is seen; 0.95")
     option(command, "--false CHANCE", "that a good cluster is rejected, at most; 0.01")
     command.set_defaults(mode="acceptance", again=0, no_alerts=True)

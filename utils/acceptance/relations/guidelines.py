@@ -339,9 +339,13 @@ class Report:
 
     def asks(self, system: str, partition: str, suite: str, benchmark: str) -> bool:
         """Tell whether rounds of a benchmark in a partition decide anything."""
+        return (f"{system}:{partition}", suite, benchmark) in self._asked
+
+    @cached_property
+    def _asked(self) -> set[tuple[str, str, str]]:
+        """Place, suite and benchmark of all that is suspected."""
         swept = {sweep for suspicion in self.suspicions for sweep in suspicion.sweeps}
-        measured = {(each.where.partition("+")[0], each.suite, each.benchmark) for each in swept}
-        return (f"{system}:{partition}", suite, benchmark) in measured
+        return {(each.where.partition("+")[0], each.suite, each.benchmark) for each in swept}
 
     def decide(self, rounds: Iterable[Sequence[Run]], mpis: Mapping[str, str]) -> None:
         """Decide what is suspected by rounds, in their order."""
