@@ -23,7 +23,7 @@ CASES = (
     *("-S", "AllPairs.limit=60"),
 )
 #: So slow that the processors of a busy machine do not matter; the interfaces say 1 Gb/s.
-RATE, SLOW = "400mbit", "200mbit"
+RATE, SLOW = "400mbit", "100mbit"
 
 pytestmark = needs_wheels
 
@@ -72,7 +72,7 @@ def loose_references(folder):
 
 @contextlib.contextmanager
 def throttled(cluster, *slow):
-    """Let some nodes send at half of the rate for a while, and the others at all of it."""
+    """Let some nodes send at a quarter of the rate for a while, and the others at all of it."""
     others = [name for name in NODES if name not in slow]
     with contextlib.ExitStack() as stack:
         stack.enter_context(cluster.nodes.shaped(RATE, nodes=others))
