@@ -146,7 +146,8 @@ def test_an_acceptance_counts_what_somebody_expects_and_tells_it(workspace):
 
 @pytest.mark.parametrize(
     ("what", "until", "words"),
-    [("imb.Bcast", UNTIL, "is no case; write NAME @system:partition"),
+    [("imb.Bcast", UNTIL, "names no case: write NAME @system:partition"),
+     ("* @made:*", UNTIL, "no pattern may excuse whatever fails"),
      (PATTERN, "2026-11-22", "is not in the future"), (PATTERN, "2027-11-30", "more than a year")],
 )  # fmt: skip
 def test_what_names_no_case_or_never_ends_is_refused(workspace, what, until, words):

@@ -202,9 +202,11 @@ def add(
         raise Fault("say why: --reason TEXT")
     if not what:
         raise Fault("say what: the id of an alert, or a pattern")
-    if expected and " @" not in what:
+    name, at, _ = what.partition(" @")
+    if expected and not (at and name.strip("*? ")):
         raise Fault(
-            f"{what!r} is no case; write NAME @system:partition+environ as verdicts do, * for any"
+            f"{what!r} names no case: write NAME @system:partition+environ as verdicts do; * "
+            "stands for any part of it, but no pattern may excuse whatever fails"
         )
     ack = Ack(what, reason, _end(what, until, now, expected), _user(), now, expected)
     covered = [alert for alert in alerts if ack.covers(alert)]
