@@ -67,6 +67,14 @@ def test_links_that_are_as_stated_are_said(node):
     assert node.check() == (0, told)
 
 
+def test_a_link_of_which_nobody_counts_errors_is_told(node):
+    node.tree.port()
+    node.tree.uncounted()
+    node.states(qdr=QDR)
+    status, line = node.check()
+    assert (status, line.count("whether it has errors cannot be told")) == (0, 1)
+
+
 def test_a_slow_link_and_a_slow_slot_fail_in_one_line(node):
     node.tree.port(rate="10 Gb/sec (4X SDR)")
     node.states(qdr={"fabric": {**QDR["fabric"], "pcie_lanes": 16}})

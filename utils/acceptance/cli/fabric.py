@@ -116,6 +116,7 @@ def _node(options: argparse.Namespace) -> int:
         links = link_check.serving(node, facts)
         shown = ", ".join(f"{name} {link.rate_text}" for name, link in links.items())
         status, told = Status.PASSED, [f"{node.name}: as {place} states: {shown}"]
+        told += [each.text for each in link_check.uncounted(node, facts)]
     print(one_line("; ".join(told)))
     return status
 
