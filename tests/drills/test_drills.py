@@ -89,7 +89,7 @@ def test_all_nodes_of_a_cluster_that_is_not_here_require_a_number(mine):
     del mine.environment["ACCEPTANCE_SIMULATED_NODES"]
     done = drills(mine, "--system", "mycluster", "--fault", "port-sdr")
     assert (done.status, len(done.errors.splitlines())) == (2, 1), done.errors
-    assert "nodes is 'all', and Slurm cannot be asked how many there are" in done.errors
+    assert "nodes is 'all', and its scheduler cannot be asked how many these are" in done.errors
     assert "set ACCEPTANCE_SIMULATED_NODES" in done.errors
 
 

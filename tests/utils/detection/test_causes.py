@@ -121,6 +121,35 @@ def test_what_nobody_can_tell_is_told(good, slow, why):
     assert why in cause.text
 
 
+def test_a_rate_below_what_noise_would_take_of_large_messages_may_be_either():
+    cause = told(gap=5.6e-5, late=9.0)
+    assert cause.kind == CANNOT_TELL
+    assert "as likely rate-lost or noise" in cause.text
+
+
+def test_no_clock_makes_the_rest_slower_than_the_work_of_the_processor():
+    limited = told(gap=8e-5, overhead=(0.25, 0.2))
+    assert (limited.kind, "o at the sender 1.2" in limited.text) == (CANNOT_TELL, True)
+    assert told(eager=512, overhead=(0.2, 0.24)).kind == "protocol-switch"
+
+
+def test_another_protocol_may_be_better_for_large_messages():
+    cause = told(eager=512, gap=2.95e-5)
+    assert cause.kind == "protocol-switch"
+    assert "G 0.7" in cause.text
+
+
+def test_among_nearly_equal_curves_stray_ones_move_a_parameter_little():
+    exact = {"noise": 1e-9, "gap": 3.6e-4}
+    strays = [curve(np.random.default_rng(seed), gap=1.4e-4) for seed in range(4)]
+    ratio = causes.differ(side(1, **exact), [*side(2, count=7, **exact), *strays]).ratios["gap"]
+    assert ratio.log == pytest.approx(0, abs=0.02)
+
+
+def test_a_ratio_that_may_be_any_is_told_as_such():
+    assert causes.Ratio(0.7, 600.0).text == "2.01 times (0.00 to inf)"
+
+
 def test_of_healthy_curves_seldom_a_cause_is_told():
     told_of = [causes.judge(side(seed), side(seed + 100), STEPS).kind for seed in range(8)]
     assert sum(kind != CANNOT_TELL for kind in told_of) <= 1, told_of

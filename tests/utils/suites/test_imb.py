@@ -570,6 +570,17 @@ def test_a_time_and_a_bandwidth_that_were_exchanged_are_refused(read):
     refused(changed, "PingPong", row, f"{words}4473.12 and 17802.47 us")
 
 
+def test_a_few_sizes_prove_no_exchange(read):
+    text = slow_link(read(PINGPONG))
+    changed, row = exchanged(text, "1048576")
+    rows = [row_of(text, str(1 << power)) for power in range(19, 23)]
+    kept = {row, *rows}
+    short = "\n".join(
+        line for line in changed.splitlines() if line in kept or not re.match(r" +\d+ +\d+ ", line)
+    )
+    assert len(imb_output.parse(short).tables[0].rows) == 4
+
+
 def test_an_empty_message_has_no_bandwidth_in_the_place_of_its_time(read):
     changed, row = exchanged(read(PINGPONG), "0")
     refused(changed, "PingPong", row, "the bandwidth 0.23 is not that of its line, 0 bytes in")

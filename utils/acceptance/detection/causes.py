@@ -46,6 +46,8 @@ UP, DOWN, SAME, OPEN = "up", "down", "same", ""
 #: What differs between two sides.
 START, GAP, OVERHEAD, MIDDLE, TAIL = "start", "gap", "overhead", "middle", "tail"
 CANNOT_TELL = "cannot-tell"
+#: With such an error of its logarithm a ratio may be any; `math.exp` ends at 709.
+_ANY = 100.0
 
 #: A factor of G that a link has where it trained lower, words for it, and the rate that it lets
 #: through then at most (MB/s), None: nobody knows. Where something else was slower before, as a
@@ -92,7 +94,8 @@ class Ratio:
         """Write the ratio with its 95 % interval."""
         if math.isnan(self.log):
             return "not measured"
-        low, high = (math.exp(self.log + way * CAUSE_INTERVAL * self.error) for way in (-1, 1))
+        known = self.error if self.error < _ANY else math.inf
+        low, high = (math.exp(self.log + way * CAUSE_INTERVAL * known) for way in (-1, 1))
         return f"{math.exp(self.log):.2f} times ({low:.2f} to {high:.2f})"
 
 
@@ -200,7 +203,12 @@ def _another_way(difference: Difference) -> str:
 
 
 def _processor(difference: Difference) -> str:
-    if not _is_clock(difference):
+    # A clock makes nothing slower by more than the work of the processor.
+    clock = difference.ratios[OVERHEAD]
+    rest = [difference.ratios[n] for n in (START, GAP, MIDDLE) if difference.states[n] == UP]
+    near = [max(CAUSE_NEAR, 2 * math.hypot(each.error, clock.error)) for each in rest]
+    further = [each.log > clock.log + apart for each, apart in zip(rest, near, strict=True)]
+    if not _is_clock(difference) or any(further):
         return ""
     end = " and ".join(difference.ends)
     return f"the clock of the processor at the {end}, its sleep states, or what else it does"
@@ -232,9 +240,17 @@ CAUSES: dict[str, tuple[Mapping[str, tuple[str, ...]], Fits]] = {
     "delay": (_LATENCY, _not_route),
     "processor": ({OVERHEAD: (UP,)}, _processor),
     "another-way": ({START: (UP, DOWN), GAP: (UP, DOWN)}, _another_way),
-    "protocol-switch": ({START: _NO_MORE, GAP: _NO_MORE, MIDDLE: (UP, DOWN)}, _switched),
+    # Another protocol may be better for large messages.
+    "protocol-switch": ({START: _NO_MORE, GAP: (SAME, DOWN), MIDDLE: (UP, DOWN)}, _switched),
+    # A large message lasts longer than what runs in between, which takes its share of each.
     "noise": (
-        {START: _HARDLY, GAP: _HARDLY, MIDDLE: _NOT_MORE, OVERHEAD: _NOT_MORE, TAIL: (UP,)},
+        {
+            START: _HARDLY,
+            GAP: (SAME, OPEN, UP),
+            MIDDLE: _NOT_MORE,
+            OVERHEAD: _NOT_MORE,
+            TAIL: (UP,),
+        },
         _noise,
     ),
 }
@@ -415,6 +431,8 @@ def _parameter(
 def _usual_value(values: Floats) -> tuple[float, float]:
     """Return Huber's mean of values (1964) and its standard error, 0 of one value."""
     middle, spread = map(float, middle_and_spread(values))
+    # Of nearly equal values a few others move the mean further than these spread.
+    spread = max(spread, LINE_NOISE * abs(middle)) if spread else 0.0
     counts = np.ones(len(values))
     for _ in range(LINE_TURNS if spread else 0):
         off = np.maximum(np.abs(values - middle), LINE_HUBER * spread)

@@ -101,6 +101,8 @@ _GIVEN_UP = {
 _GIVEN_UP["int-overflow;"] = _GIVEN_UP["int-overflow.;"]
 #: A time is far off another one from this factor on, and near to it up to that one.
 _FAR, _NEAR = 4.0, 1.25
+#: Sizes whose times show an order: those of fewer may be in one by chance on a busy machine.
+_IN_ORDER = 5
 #: What IMB-MT prints for more messages a second than an int holds (MT_benchmark.h casts): on x86
 #: and on ARM.
 _INT_MAX = 2**31 - 1
@@ -460,7 +462,7 @@ class Output(Tables):
         if "messages" in table.columns:
             return
         rows = [row for row in table.rows if row.size and {"t", "bandwidth"} <= row.values.keys()]
-        for number, row in enumerate(rows[1:-1], 1):
+        for number, row in enumerate(rows[1:-1] if len(rows) > _IN_ORDER else (), 1):
             others = [(one.size or 1, one.values["t"]) for one in rows if one is not row]
             low, high = others[number - 1][1], others[number][1]
             time, bandwidth = row.values["t"], row.values["bandwidth"]
