@@ -18,7 +18,14 @@ from acceptance.core.findings import OTHER_SOFTWARE, Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped
 from acceptance.core.words import is_measured
-from acceptance.machine import other_version, program_of, read_program, slurm, software_of
+from acceptance.machine import (
+    other_version,
+    program_of,
+    read_program,
+    slurm,
+    software_of,
+    stated_version,
+)
 from acceptance.references import SOURCES
 from acceptance.suites import duration
 
@@ -203,6 +210,17 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         if fault := other_version(environment, self.suite, told, self.stdout.evaluate()):
             yield Finding(OTHER_SOFTWARE, f"the environment {self.current_environ.name}: {fault}")
 
+    def of_unknown_version(self):
+        """Yield the finding that nothing told whether it is of the version that is stated."""
+        environment = environment_of(self.current_environ, self.current_partition)
+        stated = stated_version(environment, self.suite)
+        if stated and not any(map(self.provenance.get, ("suite", "easybuild"))):
+            yield Finding(
+                "version-unknown",
+                f"the environment {self.current_environ.name} states version {stated} of "
+                f"{self.suite}, and {self.stdout.evaluate()} tells none",
+            )
+
     def given_up(self):
         """Return that ReFrame cancelled the job while it waited for its nodes, None if not so."""
         waited = getattr(self.job, "is_cancelling", False) and self.max_pending_time
@@ -226,7 +244,8 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         And what of that and of other things nobody can know with this ReFrame.
         """
         if not self.is_dry_run():
-            self.record([*shared_machine.sharing(self), *reframe_patches.unknown()])
+            unknown = (*self.of_unknown_version(), *reframe_patches.unknown())
+            self.record([*shared_machine.sharing(self), *unknown])
 
     @run_before("performance")
     def judge(self):

@@ -3,12 +3,10 @@
 import functools
 import re
 import shlex
-import sys
 from pathlib import Path
 
 import reframe as rfm
 
-from acceptance.core.extras import MODES
 from acceptance.core.machine import run
 from acceptance.fabric import facts_or_none, takes_gpus
 from acceptance.machine import image_of, prepared, process_counts, read_program
@@ -23,7 +21,7 @@ from .partitions import (
     PACKED,
     largest_job,
     memory_of,
-    mode_of,
+    modes_of_run,
     packings,
     partitions,
     placements,
@@ -36,24 +34,18 @@ SWEEP = "0:22"
 LARGEST = 2**20
 #: Bytes that a process of IMB-IO writes at most with the usual sizes: 40 MiB were seen of two.
 WRITTEN = 48 * 2**20
-#: How a command sets the mode, itself or for one check.
-_MODE = re.compile(rf"(?:-S|--setvar=)?(?:\w+\.)?mode=({'|'.join(MODES)})")
 
 
 def benchmarks() -> list[str]:
-    """Return the benchmarks of the modes of all partitions, and of those that the command names.
+    """Return the benchmarks of the modes that a run may have.
 
-    A case that its mode leaves out costs ReFrame as much as another one. What a mode of a site's
-    own (`--mode`) stands for is not known: then it is all of them. Those of GPUs are for partitions
-    that state some.
+    Those of GPUs are for partitions that state some.
     """
-    has_gpus = any(takes_gpus(part.extras) for part in partitions())
-    named = [_MODE.fullmatch(word) for word in sys.argv[1:] if "mode" in word]
-    modes = {mode_of(part, "") for part in partitions()} | {each[1] for each in named if each}
+    has_gpus, asked = any(takes_gpus(part.extras) for part in partitions()), modes_of_run()
     return [
         key
         for key, row in imb.BENCHMARKS.items()
-        if (None in named or any(map(row.is_in, modes))) and (row.family != "gpu" or has_gpus)
+        if any(map(row.is_in, asked)) and (row.family != "gpu" or has_gpus)
     ]
 
 

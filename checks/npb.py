@@ -2,6 +2,8 @@
 
 import functools
 import itertools
+import sys
+from collections.abc import Collection
 from typing import NamedTuple
 
 import reframe as rfm
@@ -23,6 +25,7 @@ from .partitions import (
     differs,
     memory_of,
     mode_of,
+    modes_of_run,
     nodes_for,
     nodes_of,
     packings,
@@ -152,9 +155,10 @@ class Variant(NamedTuple):
 
 
 def variants() -> list[Variant]:
-    """Return the runs that any partition of this system has the cores, nodes and memory for.
+    """Return the runs that a mode of this run has, and any partition cores, nodes and memory for.
 
-    Where there is none the smallest one, which fits no partition: see `largest_job`.
+    Where the command names classes, these are any. Where there is none the smallest one, which fits
+    no partition: see `largest_job`.
     """
     places = [where for where in placements() if where in ("intra-node", "inter-node")]
     ways = [*itertools.product(places, ("block", "cyclic"), ("shared", "loopback"))]
@@ -162,11 +166,18 @@ def variants() -> list[Variant]:
     placed = {
         (case, way)
         for part in partitions()
-        for case, way in itertools.product(possible(part), ways)
+        for case, way in itertools.product(wanted(part), ways)
         if stands(part, case, *way)
     }
     found = [Variant(npb.program(*case, "3.3"), *way) for case, way in sorted(placed)]
     return found or [Variant("is.S.2", "intra-node")]
+
+
+def wanted(part) -> Collection[tuple[str, str, int]]:
+    """Return benchmark, class and processes of what a partition may run now."""
+    if any("classes" in word for word in sys.argv[1:]):
+        return possible(part)
+    return {*itertools.chain.from_iterable(cases(part, mode, "") for mode in modes_of_run())}
 
 
 def stands(part, case: tuple[str, str, int], placement: str, mapping: str, path: str) -> bool:

@@ -1,6 +1,8 @@
 """What the partitions of this system state, and how many processes they take, and where."""
 
 import functools
+import re
+import sys
 
 import reframe.core.runtime as runtime
 
@@ -33,6 +35,22 @@ def mode_of(partition, asked: str) -> str:
     if mode not in MODES:
         raise ValueError(f"mode is {mode!r}; it must be one of {', '.join(MODES)}")
     return mode
+
+
+#: How the command line sets the mode of checks.
+_MODE = re.compile(rf"(?:-S|--setvar=)?(?:\w+\.)?mode=({'|'.join(MODES)})")
+
+
+def modes_of_run() -> set[str]:
+    """Return the modes of all partitions, and those that the command names.
+
+    A case that its mode leaves out costs ReFrame as much as another one. What a mode of a site's
+    own (`--mode`) stands for is not known: then it is all of them.
+    """
+    named = [_MODE.fullmatch(word) for word in sys.argv[1:] if "mode" in word]
+    if None in named:
+        return {*MODES}
+    return {mode_of(part, "") for part in partitions()} | {each[1] for each in named if each}
 
 
 def memory_of(partition) -> int:

@@ -39,12 +39,10 @@ class Pinned(rfm.RegressionTestPlugin):
                 return
             if not has_nodes(part):
                 raise PlacementFault(f"pinned={self.pinned}: of {part.name} no node can be named")
-            if self.layout.nodes > len(nodes):
-                self.skip(
-                    f"it takes {self.layout.nodes} nodes, and is pinned to {len(nodes)}: "
-                    f"{', '.join(nodes)}"
-                )
-            chosen = placement.nodes_of_case(nodes, self.layout.nodes, self.display_name)
         except PlacementFault as err:
             raise SanityError(str(err)) from None
+        try:
+            chosen = placement.nodes_of_case(nodes, self.layout.nodes, self.display_name)
+        except PlacementFault as err:
+            self.skip(str(err))
         self.job.pin_nodes = chosen

@@ -9,6 +9,7 @@ from acceptance.core.errors import Fault
 from acceptance.core.findings import RECORDED_OTHERWISE, Finding
 from acceptance.core.words import is_simulated
 from acceptance.machine import Layout
+from acceptance.references import judging
 
 from .partitions import cores_of, nodes_of
 
@@ -34,7 +35,7 @@ def judged_by_row(check, library, *quantity):
 
     That another simulator gave what was recorded is logged: the metric is not judged then.
     """
-    row, thresholds, what = simulation.judging(library, *quantity, check.provenance)
+    row, thresholds, what = judging(library, *quantity, check.provenance)
     if what and all(each.get("what") != what for each in check.findings):
         text = f"not judged: recorded with {what}"
         check.record([Finding(RECORDED_OTHERWISE, text, what=what)])

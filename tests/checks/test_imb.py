@@ -133,6 +133,9 @@ def component_of(site, benchmark, change=("", "")):
     assert change[0] in text
     for program in ("IMB-MPI1", row.program):
         site.replay(text.replace(*change) if change[0] else text, program=program)
+    path = site.folder / "site.py"
+    stated = '"extras": {"versions": {"imb": "2021.11"}, "suites"'
+    path.write_text(path.read_text().replace('"extras": {"suites"', stated))
     (site.folder.parent / "files").mkdir(exist_ok=True)
 
 
@@ -167,6 +170,9 @@ def test_each_component_gives_its_metrics(part, benchmark):
     assert all(value > 0 for value in found.values())
     assert not [*files.iterdir()], "the files of a run are removed"
     assert case.provenance.get("suite") == (None if component == "HALO" else "IMB 2021.11")
+    unknown = [each.text for each in case.findings if each.kind == "version-unknown"]
+    assert len(unknown) == (component == "HALO")
+    assert all("states version 2021.11 of imb, and rfm_job.out tells none" in t for t in unknown)
     undated = case.provenance["date"].startswith("not told: ")
     assert undated == (component in ("MT", "HALO"))
     script = next((site.var / "output").rglob("rfm_job.sh")).read_text()

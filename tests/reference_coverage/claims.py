@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from acceptance.core.extras import MODES
 from acceptance.ledger.reading import Run
-from acceptance.references import Claim, Library
+from acceptance.references import Claim, Library, beyond
 from acceptance.relations.claims import NOT_MEASURED, evaluate
 from acceptance.relations.pairs import asked_by
-from acceptance.simulation import beyond
 from acceptance.suites import check_of, has_check
 from tests.reference_coverage.listing import ListedCase
 from tests.reference_coverage.rows import Why

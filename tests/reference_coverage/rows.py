@@ -7,8 +7,7 @@ from enum import Enum
 
 from acceptance.core.extras import MODES
 from acceptance.core.words import read_metric
-from acceptance.references import PARAMETERS, Library, Reference
-from acceptance.simulation import judged_as_published
+from acceptance.references import PARAMETERS, Library, Reference, judged_as_published
 from acceptance.site.doctor import STATED
 from acceptance.suites import check_of, has_check
 from tests.reference_coverage.listing import ListedCase

@@ -30,9 +30,8 @@ from acceptance.core.errors import QUOTED, Fault
 from acceptance.core.paths import Workspace
 from acceptance.core.text import clipped, one_line, plural, shortened
 from acceptance.core.words import better, is_measured
-from acceptance.detection import delta
 from acceptance.detection.constants import ERROR, LOOKS
-from acceptance.detection.delta import BAD, CANNOT_TELL, GOOD, Changes, Found
+from acceptance.detection.delta import BAD, CANNOT_TELL, GOOD, Changes, Found, following, most
 from acceptance.detection.sequential import decide
 from acceptance.ledger import Case
 from acceptance.relations import noise
@@ -187,7 +186,7 @@ class Bisection:
             built = (replace(side, locks=self.locks[name]) for name, side in ends)
             self.good, self.bad, result.changes = differences(*built)
         self.settable = settable_of(result.changes)
-        result.most = delta.most(len(self.settable))
+        result.most = most(len(self.settable))
         if word == BAD:
             # Both ends were made of these changes, unless what was built tells of more.
             every = frozenset(range(len(self.settable)))
@@ -266,7 +265,7 @@ class Bisection:
     def _search(self, told: dict[Changes, int]) -> Found | None:
         """Try sets until the end; None where it comes too late."""
         most, tried = self.result.most, self.result.evaluations
-        while not isinstance(asked := delta.following(len(self.settable), told), Found):
+        while not isinstance(asked := following(len(self.settable), told), Found):
             if sum(map(bool, told.values())) >= most or len(tried) >= 2 * most:
                 return None
             told[asked] = self._evaluate(asked)

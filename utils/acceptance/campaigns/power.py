@@ -23,16 +23,22 @@ from acceptance.core.words import SIMULATED
 from acceptance.ledger import Ledger
 from acceptance.machine import SlurmNode
 from acceptance.rfm.configuration import Site
-from acceptance.suites import all_pairs
-from acceptance.verdict import Aim, Paired, Power, chance_table, stated_nodes, why_no_case
+from acceptance.verdict import (
+    ROUNDS_LIMIT,
+    Aim,
+    Paired,
+    Power,
+    chance_table,
+    stated_nodes,
+    why_no_case,
+)
 
 #: The spread of a pair where none was measured.
 ASSUMED = 0.02
 #: Passes at most.
 MOST = 31
-#: What all rounds and passes may take: so many times as long as is planned, and the seconds that
-#: the mode acceptance has for them by itself.
-LONGER, MORE = 2, all_pairs.LIMITS["acceptance"]
+#: All rounds and passes may take so many times as long as is planned, and `ROUNDS_LIMIT`.
+LONGER = 2
 _PILOT = "a pilot measures it: reframe -c checks/all_pairs.py --mode=smoke -r"
 
 
@@ -156,5 +162,5 @@ def options_of(aim: Aim, plans: Sequence[Planned]) -> list[str]:
     passes = f"passes={max((plan.passes for plan in plans), default=1)}"
     # What takes longer than the mode allows by itself is not cut short.
     longest = max((plan.seconds for plan in plans), default=0.0)
-    limit = f"limit={math.ceil(LONGER * longest) + MORE}"
+    limit = f"limit={math.ceil(LONGER * longest) + ROUNDS_LIMIT}"
     return [word for each in (asked, passes, limit) for word in ("-S", f"{ALL_PAIRS_TEST}.{each}")]

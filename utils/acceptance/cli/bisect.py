@@ -22,8 +22,6 @@ from acceptance.cli.shared import (
 )
 from acceptance.core.errors import Fault
 from acceptance.core.text import plural, time_text, wrapped
-from acceptance.detection import delta
-from acceptance.detection.constants import ERROR, LOOKS
 from acceptance.machine import BUILD_TIME
 from acceptance.relations.comparison import percent
 from acceptance.rfm import Interrupted
@@ -127,12 +125,12 @@ def _run(plan: bisect.Plan, options: argparse.Namespace) -> int:
         state.status = _STATUS[result.word]
         state.save()
     count = plural(len(result.evaluations), "evaluation")
-    passed = sum(each.word == bisect.WORDS[delta.CANNOT_TELL] for each in result.evaluations)
+    passed = sum(each.word == bisect.WORDS[bisect.CANNOT_TELL] for each in result.evaluations)
     told = f", {passed} of them not told" if passed else ""
     lines = [
         "",
         *(_lines("metric", result.ends) if result.metric else ()),
-        *_lines("evaluations", f"{count}{told}; any wrong word: at most {percent(ERROR)}"),
+        *_lines("evaluations", f"{count}{told}; any wrong word: at most {percent(bisect.ERROR)}"),
         *_lines("result", result.sentence),
     ]
     emit(options, (), {}, lines, {"campaign": state.id, "result": result})
@@ -168,16 +166,17 @@ def _show(plan: bisect.Plan, options: argparse.Namespace) -> int:
     (each,) = preview([step], "", (), options.workspace)
     if not each.cases:
         raise Fault(f"{options.case} selects no case of {', '.join(names)}")
-    most = delta.most(count)
+    most = bisect.most(count)
     sets = (
-        f"both ends, {bisect.FEWEST} to {LOOKS} runs each; then about "
+        f"both ends, {bisect.FEWEST} to {bisect.LOOKS} runs each; then about "
         f"{max(count - 1, 0).bit_length() + 2} sets of changes for a single cause, {most} at most; "
-        f"a set takes about {_RUNS} runs, {LOOKS} at most"
+        f"a set takes about {_RUNS} runs, {bisect.LOOKS} at most"
     )
     time = _time(each, len(names), most)
     lines = [*_head(plan, changes), *_lines("evaluations", sets), *_lines("time", time)]
     data = {
-        "changes": changes, "most": most, "ends": [bisect.FEWEST, LOOKS], "seconds": each.seconds
+        "changes": changes, "most": most, "ends": [bisect.FEWEST, bisect.LOOKS],
+        "seconds": each.seconds,
     }  # fmt: skip
     emit(options, (), {}, lines, data)
     return Status.PASSED

@@ -73,6 +73,9 @@ OF_CASES = {
         "what an environment names is not what is there, as the text says: correct its modules, "
         "images, suites or versions; acceptance doctor looks at the same before a run",
     ),
+    "version-unknown": Kind(
+        INFO, "see yourself which version the program is, or state none: nothing tells it here"
+    ),
     "no-bytes": Kind(
         CRITICAL,
         "the messages went over another network: name the device to the MPI (UCX_NET_DEVICES, "

@@ -12,6 +12,7 @@ from acceptance.machine.missing import (
     folder_of,
     image_named,
     image_of,
+    is_of_suite,
     launch_fault,
     left_to_do,
     no_case,
@@ -25,6 +26,7 @@ from acceptance.machine.missing import (
     release_of_npb,
     software_of,
     source_of,
+    stated_version,
     without_case,
 )
 from acceptance.machine.mpis import InstalledMpi, MpiSearch, Prepared, find_mpis, plugin, prepared

@@ -147,6 +147,11 @@ def no_cases_line(found: Iterable[Finding]) -> str:
     return f"no case of {parts}; acceptance doctor says why"
 
 
+def is_of_suite(check: str) -> bool:
+    """Tell whether a check file (its stem) takes the programs, or results, of a suite."""
+    return suite_of(check) is not None
+
+
 #: Check files (their stems) that give no case on a simulated partition.
 _NOT_SIMULATED = {
     "hpcc": "SimGrid does not get past its RandomAccess",
@@ -343,13 +348,18 @@ def read_program(environment: Environment, suite: str, program: Path) -> bytes:
     return program.read_bytes() if os.access(program, os.R_OK) else b""
 
 
+def stated_version(environment: Environment, suite: str) -> str:
+    """Return the version of a suite that an environment states; empty: none."""
+    return _stated(environment, "versions", suite)
+
+
 def other_version(environment: Environment, suite: str, told: str, place: object = "") -> str:
     """Say that a suite tells another version than an environment states; empty: no other one.
 
     Of two versions the numbers count that both have: a program of 3.4.1 tells 3.4, IMB 2019.6 tells
     2019 Update 6.
     """
-    stated = _stated(environment, "versions", suite)
+    stated = stated_version(environment, suite)
     numbers = (re.findall(r"\d+", version) for version in (stated, told))
     if all(left == right for left, right in zip(*numbers, strict=False)):
         return ""

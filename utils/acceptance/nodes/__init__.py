@@ -6,4 +6,4 @@ from acceptance.nodes.culprit import FAILING, Culprit
 from acceptance.nodes.detours import Causes
 from acceptance.nodes.fit import Aim
 from acceptance.nodes.loaded import UnderLoad, under_load
-from acceptance.nodes.power import Chance, Power, chance_table
+from acceptance.nodes.power import ROUNDS_LIMIT, Chance, Power, chance_table

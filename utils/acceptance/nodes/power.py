@@ -45,6 +45,7 @@ from acceptance.nodes.fit import (
     Aim,
     beyond_chance,
 )
+from acceptance.suites.all_pairs import LIMITS
 
 #: The quantity whose bound counts; that of the other rate is the same.
 _RATE = "bandwidth"
@@ -60,6 +61,8 @@ _OFTEN = [(point, weight / sum(_WEIGHTS)) for point, weight in zip(_POINTS, _WEI
 LOSSES, LARGEST = (0.5, 1.0, 1.5, 2.0), 0.99
 #: Slow nodes at once that are told.
 SLOW = (1, 2)
+#: Seconds that the mode acceptance has by itself for all pairs in all rounds.
+ROUNDS_LIMIT = LIMITS["acceptance"]
 
 
 class Chance(Struct, frozen=True):

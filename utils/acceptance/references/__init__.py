@@ -18,4 +18,5 @@ from acceptance.references.records import (
     with_derived,
     write_parameters,
 )
+from acceptance.references.simulated import beyond, is_input, judged_as_published, judging
 from acceptance.references.tolerances import RECORDED, SOURCES, Tolerances, failing

@@ -18,11 +18,19 @@ from acceptance.core.text import there_are
 from acceptance.core.words import is_simulated, model_of, read_metric
 from acceptance.ledger import Ledger, last_first, reading
 from acceptance.ledger.reading import Run
-from acceptance.references import Claim, Library, ReferenceFault, Side, Tolerances, write_parameters
+from acceptance.references import (
+    Claim,
+    Library,
+    ReferenceFault,
+    Side,
+    Tolerances,
+    beyond,
+    is_input,
+    write_parameters,
+)
 from acceptance.relations import pairs
 from acceptance.relations.claim_comparisons import DAY, Evaluation, described
 from acceptance.relations.pairs import Figure, Incomparable, Places, Result, asked_by, gather
-from acceptance.simulation import beyond, is_input
 
 #: Days that the two results of a pair may lie apart.
 WINDOW = 30.0

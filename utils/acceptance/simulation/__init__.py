@@ -1,10 +1,10 @@
 """A fabric that SimGrid simulates: made of a partition's facts, to run the unmodified programs on.
 
 Never evidence of a real machine: a fluid model, without noise, contention of memory, or limits of
-message rates. `platform` has hosts, links, routes and the parameters of the model with
-their sources, `validity` what it cannot say and by what its results are judged. `systems` knows
-SimGrid's programs and derives a simulated system from a real one, `defects` are what can be wrong
-with it, and `readings` what its links, switches and cables show.
+message rates. `platform` has hosts, links, routes and the parameters of the model with their
+sources. `systems` knows SimGrid's programs and derives a simulated system from a real one,
+`defects` are what can be wrong with it, and `readings` what its links, switches and cables show.
+What it cannot say, and by what its results are judged, is in `references/`.
 """
 
 from acceptance.simulation import defects, readings, systems
@@ -18,11 +18,4 @@ from acceptance.simulation.systems import (
     launch_command,
     simgrid_version,
     simulated,
-)
-from acceptance.simulation.validity import (
-    Beyond,
-    beyond,
-    is_input,
-    judged_as_published,
-    judging,
 )

@@ -1,6 +1,6 @@
 """One verdict on a run: complete, passed, no worse than before; and its forms for others."""
 
-from acceptance.nodes import Aim, Chance, Power, chance_table
+from acceptance.nodes import ROUNDS_LIMIT, Aim, Chance, Power, chance_table
 from acceptance.verdict import stored, telemetry
 from acceptance.verdict.cases import (
     expected_text,

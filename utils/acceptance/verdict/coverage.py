@@ -20,6 +20,7 @@ from acceptance.machine import (
     RESUME,
     Size,
     configured_size,
+    is_of_suite,
     no_case,
     no_cases_line,
     without_case,
@@ -27,7 +28,6 @@ from acceptance.machine import (
 from acceptance.nodes import ALL_PAIRS
 from acceptance.rfm import LoggedRun, SiteFault, configuration
 from acceptance.site import unmet_rows
-from acceptance.suites import SUITES, suite_of
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.evidence import Evidence
 from acceptance.verdict.model import Verdict
@@ -65,14 +65,14 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             here = [each for each in why if each and each.place[0] not in places]
             reasons += here
             unprovided += _judge_check_file(verdict, path, here, bool(places), len(why))
-        elif not cases and all(away.values()) and suite_of(path.stem):
+        elif not cases and all(away.values()) and is_of_suite(path.stem):
             text = "; ".join(f"{place}: {reason}" for place, reason in away.items())
             unprovided.append(without_case(path.name, run.system, text, RESUME))
         elif not places:
             verdict.not_selected[path.name] = " ".join(run.filters)
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
     verdict.notes = [note for note in verdict.notes if note != told]
-    provided = any(each.fails for each in reasons) or any(c.suite in SUITES for c in cases)
+    provided = any(each.fails for each in reasons) or any(c.suite != LINK_SUITE for c in cases)
     if unprovided and cases and not provided:
         fail_without_suite(verdict)
     for each in unprovided:
@@ -172,9 +172,9 @@ def _why(check: str, run: LoggedRun, away: Mapping[str, str]) -> list[Finding | 
         why = _reasons_of(check, site, site.system(run.system), _chosen_partition(run))
     except SiteFault:
         return []
-    file, suite = f"{check}.py", suite_of(check)
+    file, promised = f"{check}.py", is_of_suite(check)
     then = [
-        without_case(file, place, text, RESUME, promised=True) if text and suite else None
+        without_case(file, place, text, RESUME, promised=True) if text and promised else None
         for place, text in away.items()
     ]
     return [now or before for now, before in zip_longest(why, then)]

@@ -2,8 +2,7 @@
 
 import pytest
 
-from acceptance.references import load
-from acceptance.simulation import beyond, is_input, judged_as_published
+from acceptance.references import beyond, is_input, judged_as_published, load
 from tests.places import ROOT
 
 PAIR = {"np": "2", "nodes": "2", "placement": "inter-node"}

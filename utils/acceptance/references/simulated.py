@@ -12,14 +12,10 @@ from typing import Literal
 
 from acceptance import suites
 from acceptance.core.words import model_of
-from acceptance.references import (
-    RECORDED,
-    SIZES,
-    Library,
-    Reference,
-    recorded_with,
-    stated_sizes,
-)
+from acceptance.references.library import Library
+from acceptance.references.recordings import recorded_with
+from acceptance.references.records import SIZES, Reference, stated_sizes
+from acceptance.references.tolerances import RECORDED
 
 #: What only computation decides, beside the suites of which some part is communication.
 _COMPUTING = ("npb", "himeno", "namd", "cpmd", "specmpi", "hpcc")

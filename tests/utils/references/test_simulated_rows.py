@@ -6,9 +6,8 @@ import pytest
 
 from acceptance import references
 from acceptance.core.errors import Fault
-from acceptance.references import ReferenceFault, recordings
+from acceptance.references import ReferenceFault, judging, recordings
 from acceptance.regressions import new_baseline
-from acceptance.simulation import judging
 from tests import made
 from tests.places import ROOT
 from tests.stored import load as history_of
