@@ -56,6 +56,11 @@ def test_programs_of_npb_are_of_the_modes_that_run_their_class(koop2008):
     assert modes == {"smoke"}
 
 
+def test_what_only_the_acceptance_runs_is_listed(koop2008):
+    modes = {case.modes for case in koop2008 if case.benchmark == "imb.mt.BarrierMT"}
+    assert modes == {("acceptance",)}
+
+
 def test_a_system_that_nobody_knows_is_a_fault():
     with pytest.raises(ListingFault, match=r"^nowhere: .*'nowhere'"):
         list_cases(Workspace.of(), ["nowhere"])

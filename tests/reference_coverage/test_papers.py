@@ -25,6 +25,16 @@ def cases(library):
     return cases_of(library.papers)
 
 
+@pytest.fixture(scope="module")
+def covered_rows(library, cases):
+    return cover_rows(library.values, library, cases)
+
+
+@pytest.fixture(scope="module")
+def covered_claims(library, cases):
+    return cover_claims(library.claims, library, cases)
+
+
 def of_result(row, case, name):
     """Tell whether nothing that a paper says of a number contradicts the keys of a result of it."""
     _, size = split_metric(name)
@@ -64,9 +74,9 @@ def test_a_papers_own_numbers_pass_wherever_they_are_judged(library, cases):
     assert set(papers) == set(library.papers)
 
 
-def test_a_number_judges_one_way_of_running(library, cases):
+def test_a_number_judges_one_way_of_running(covered_rows):
     """One where its paper says how many processes ran, else one for each number on full nodes."""
-    for covered in cover_rows(library.values, library, cases):
+    for covered in covered_rows:
         ways = {}
         for each in covered.judged:
             keys = {key: value for key, value in each.case.keys.items() if key != "order"}
@@ -76,27 +86,22 @@ def test_a_number_judges_one_way_of_running(library, cases):
         assert len(ways) <= 1 or "per_node" in covered.row.parameters, f"{place}: {[*ways]}"
 
 
-def test_what_is_expected_of_a_system_has_a_case_and_what_has_none_says_so(library, cases):
-    covered = cover_claims(library.claims, library, cases)
+def test_what_is_expected_of_a_system_has_a_case_and_what_has_none_says_so(library, covered_claims):
     lines = [
         one.claim.line
-        for one in covered
+        for one in covered_claims
         if (one.claim.expected and not one.modes)
         or ("no case" in one.claim.note) == bool(one.modes)
     ]
     assert not lines
-    assert len(covered) == len(library.claims)
+    assert len(covered_claims) == len(library.claims)
 
 
-def test_what_no_case_judges_is_listed_with_its_reason(library, cases):
+def test_what_no_case_judges_is_listed_with_its_reason(covered_rows, covered_claims):
     text = (ROOT / "reference/README.md").read_text()
     section = text.partition("## What no case judges")[2].partition("\n## ")[0]
     _, rows, claims = section.split("|---|---|---|")
-    covered = {
-        rows: cover_rows(library.values, library, cases),
-        claims: cover_claims(library.claims, library, cases),
-    }
-    for table, found in covered.items():
+    for table, found in ((rows, covered_rows), (claims, covered_claims)):
         listed = sum(map(int, re.findall(r"^\| .+ \| (\d+) \| .+ \|$", table, re.MULTILINE)))
         assert listed == sum(each.why is not None for each in found)
 
