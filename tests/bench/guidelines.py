@@ -12,7 +12,7 @@ from random import Random
 
 from acceptance.core.text import table
 from acceptance.ledger.reading import Run
-from acceptance.relations.guidelines import EARLIER, Report
+from acceptance.relations.guidelines import AGAIN, EARLIER, Report
 from acceptance.relations.rounds import ALPHA, FEW, FLOOR, probability, rounds_for
 
 SUSPECTED, CASES, SITES = 15, 10_000, 20
@@ -90,21 +90,27 @@ def measured(true: list[float], which: Iterable[int], uuid: str, random: Random)
 
 
 def runs_told(seed: int) -> dict[str, list[set[str]]]:
-    """Return what each of several runs tells: by itself, and with the earlier ones as rounds."""
+    """Return what each of several runs tells, by so much of the earlier ones."""
     random = Random(f"runs {seed}")
     true = [1.0] * (PAIRS // 2) + [math.exp(random.uniform(0, 1)) for _ in range(PAIRS // 2)]
-    told: dict[str, list[set[str]]] = {"alone": [], "with earlier rounds": []}
+    ways = ("alone", "with earlier rounds", "and suspicions")
+    told: dict[str, list[set[str]]] = {name: [] for name in ways}
     past: list[list[Run]] = []
+    firsts: list[list[Run]] = []
     for number in range(RUNS):
         first = measured(true, range(PAIRS), f"{number}", random)
-        report = Report(first, past[-EARLIER:])
+        report = Report(first, past[-EARLIER:], earlier=firsts[-AGAIN:])
         which = sorted({int(name.split()[1]) for name in report.cases})
         own = [
             measured(true, which, f"{number}.{n}", random) for n in range(ROUNDS if which else 0)
         ]
-        for name, rounds in (("alone", own), ("with earlier rounds", [*past[-EARLIER:], *own])):
-            told[name].append({each.id for each in Report(first, rounds).findings})
+        rounds = [*past[-EARLIER:], *own]
+        reports = (Report(first, own), Report(first, rounds),
+                   Report(first, rounds, earlier=firsts[-AGAIN:]))  # fmt: skip
+        for name, each in zip(ways, reports, strict=True):
+            told[name].append({finding.id for finding in each.findings})
         past += [first, *own]
+        firsts.append(first)
     return told
 
 

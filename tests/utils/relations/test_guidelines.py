@@ -271,6 +271,17 @@ def test_rounds_decide_whether_it_is_violated_noise_or_not_known():
         assert len(report.findings) == (said == "violated")
 
 
+def test_what_an_earlier_session_suspected_is_decided_again():
+    quiet, rounds = session(*pair(1.0), uuid="s2"), rounds_with(*[2.0] * 12)
+    assert Report(quiet, rounds).suspected == 0
+    report = Report(quiet, rounds, earlier=[SLOW, SLOW])
+    assert (report.suspected, len(report.findings), report.findings[0].session) == (1, 1, "s2")
+    undecided = Report(quiet, earlier=[SLOW])
+    assert (undecided.undecided, undecided.cases) == (1, []), "this session does not ask for it"
+    other = session(*(each._replace(software={"suite": "IMB 2018"}) for each in SLOW))
+    assert Report(quiet, rounds, earlier=[other]).suspected == 0
+
+
 def by_enumeration(ratios):
     """Return the chance of the signed ranks of ratios without ties, over all signs."""
     logs = [math.log(ratio / FLOOR) for ratio in ratios]
@@ -826,6 +837,33 @@ def test_rounds_are_the_sessions_that_measured_it_again_and_earlier_ones(site):
     site.add_system(CONFIGURATION.format(extras={}))
     told = site.acceptance("claims", "guidelines", "--format", "json").data
     assert (told["session"], told["rounds"]) == (uuid.format(4), 5)
+
+
+def test_repetitions_and_later_sessions_suspect_nothing_for_a_session(tmp_path):
+    """Of sessions after each other the one shows a violation, or its repetition does."""
+    database = Database(tmp_path / "db")
+    uuid = "0000000{}-0000-4000-8000-000000000000"
+    slow, even = 4.0, 1.0
+    for value, label in (
+        (slow, ""), (even, ""), (even, ""), (slow, f"{uuid.format(2)}.again1"), (even, ""),
+        (even, ""), (slow, ""),
+    ):  # fmt: skip
+        database.add(
+            [
+                MadeCase(
+                    name=f"Imb {name}", suite="imb", benchmark=f"imb.{name}",
+                    keys=KEYS | {"np": "2"},
+                    metrics={f"time_{size}": (level, "us") for size in (64, 128)},
+                )
+                for name, level in (("Reduce", value), ("Allreduce", 1.0))
+            ],
+            label=label,
+        )  # fmt: skip
+    past = opened(tmp_path / "db")
+    assert [
+        guidelines.report_of(past, past.session(uuid.format(number))).suspected
+        for number in (0, 1, 2, 4, 5, 6)
+    ] == [1, 1, 1, 1, 0, 1]
 
 
 def test_other_steps_of_earlier_nights_take_no_place_of_a_round(tmp_path, monkeypatch):

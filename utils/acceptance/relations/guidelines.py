@@ -36,7 +36,7 @@ from acceptance.core.extras import GUIDELINES, PartitionExtras
 from acceptance.core.groups import grouped
 from acceptance.core.text import bytes_text, plural
 from acceptance.core.words import split_metric
-from acceptance.ledger import Entry, Ledger, Session, last_first, reading, runs_of
+from acceptance.ledger import Entry, Ledger, Session, last_first, reading, repeated, runs_of
 from acceptance.ledger.reading import Run
 from acceptance.relations.rounds import ALPHA, FLOOR, chance, is_noise, is_over, probability
 from acceptance.suites import SIZE_OF_FLOAT, SUITES, find
@@ -65,6 +65,10 @@ _KNOBS = {
 _CHOSEN = {*re.findall(r"\w+", " ".join(_RULES).lower()), "allgatherv", "alltoallv"}
 #: Earlier sessions that are rounds, at most, on whatever nodes of the partition.
 EARLIER = 100
+#: Earlier sessions, none of them a repetition, whose suspicions are decided again. [chosen] the
+#: fewest with which ten runs of a machine lost nothing that they had told: some effects come and
+#: go with each start of the processes.
+AGAIN = 3
 #: Stems of the metrics that are times of an operation.
 TIMES = ("latency", "time")
 #: Keys that say what a single benchmark did, not where and on how many ranks.
@@ -191,6 +195,11 @@ class _Suspicion:
     p: float = 1.0
 
     @property
+    def key(self) -> object:
+        """Return what makes it the same suspicion in two sessions."""
+        return self.slug, self.sweeps[0], tuple(self.sizes)
+
+    @property
     def id(self) -> str:
         """Return what names the guideline in this place, at whatever sizes."""
         first = self.sweeps[0]
@@ -305,15 +314,17 @@ class Violation:
 class Report:
     """What came of the guidelines in one session; `rounds` are the sessions that decide, in order.
 
+    `earlier` sessions may have suspected more, which is decided with what this one suspects.
     `compared` counts the comparisons, `suspected` the ranges of sizes at which a guideline seems
     violated: `noise` so many were, and of those `undecided` nobody can tell yet. `skipped` has
     reason -> how many comparisons it prevented, one where a whole benchmark is missing. `cases`, no
-    part of the data, are those of which more rounds would tell.
+    part of the data, are those of which more rounds would tell what this session suspects.
     """
 
     runs: InitVar[Sequence[Run]] = ()
     rounds: InitVar[Iterable[Sequence[Run]]] = ()
     mpis: InitVar[Mapping[str, str] | None] = None
+    earlier: InitVar[Iterable[Sequence[Run]]] = ()
     findings: list[Violation] = field(default_factory=list)
     compared: int = 0
     suspected: int = 0
@@ -326,6 +337,7 @@ class Report:
         runs: Sequence[Run],
         rounds: Iterable[Sequence[Run]],
         mpis: Mapping[str, str] | None,
+        earlier: Iterable[Sequence[Run]],
     ) -> None:
         """Judge the sweeps of the runs, those on the same ranks together."""
         self.session = runs[0].session if runs else ""
@@ -334,6 +346,12 @@ class Report:
         same_ranks = grouped(self.sweeps, lambda sweep: (sweep.suite, sweep.where, sweep.shared))
         for around in same_ranks.values():
             self._judge(around)
+        self._now = {each.key for each in self.suspicions}
+        known = {*self._now}
+        for other in (each for some in earlier for each in Report(some).suspicions):
+            if other.key not in known and self.sweeps.keys() >= {*other.sweeps}:
+                known.add(other.key)
+                self.suspicions.append(other)
         self.suspected = len(self.suspicions)
         self.decide(rounds, mpis or {})
 
@@ -360,7 +378,8 @@ class Report:
         self.noise = len(outcomes.get("noise", ()))
         still = outcomes.get("undecided", ())
         self.undecided = len(still)
-        self.cases = [*dict.fromkeys(sweep.name for each in still for sweep in each.sweeps)]
+        now = [each for each in still if each.key in self._now]
+        self.cases = [*dict.fromkeys(sweep.name for each in now for sweep in each.sweeps)]
         violated = grouped(outcomes.get("violated", ()), lambda suspicion: suspicion.id)
         self.findings = [_violation(each, self.session, mpis) for each in violated.values()]
 
@@ -539,9 +558,12 @@ def report_of(
         for name, extras in stated.items()
     }
     own = [entry for entry in ledger.entries if entry.uuid == session.uuid]
-    runs = reading.runs(ledger, own, lambda _system, _partition, suite, _: is_swept(suite))
-    report = Report(next(runs))
-    report.decide(reading.runs(ledger, rounds_of(ledger, session), report.asks), mpis)
+    rounds = rounds_of(ledger, session)
+    firsts = [each for each in rounds if not repeated(each.label) and each.end <= session.end]
+    asked = [*own, *firsts[max(len(firsts) - AGAIN, 0) :]]
+    runs, *earlier = reading.runs(ledger, asked, lambda _, __, suite, ___: is_swept(suite))
+    report = Report(runs, earlier=earlier)
+    report.decide(reading.runs(ledger, rounds, report.asks), mpis)
     return report
 
 

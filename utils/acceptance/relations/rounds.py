@@ -38,9 +38,13 @@ def chance(ratios: Sequence[float]) -> float:
     ordered = sorted(map(abs, logs))
     # Twice the rank, as those that are equal share theirs.
     ranks = [bisect_left(ordered, abs(log)) + bisect_right(ordered, abs(log)) + 1 for log in logs]
-    chances = np.ones(1)
+    chances = np.zeros(sum(ranks) + 1)
+    chances[0], size = 1.0, 1
     for rank in ranks:
-        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+        with_it = chances[:size].copy()
+        size += rank
+        chances[rank:size] += with_it
+        chances[:size] /= 2
     seen = sum(rank for rank, log in zip(ranks, logs, strict=True) if log > 0)
     return float(chances[seen:].sum())
 
