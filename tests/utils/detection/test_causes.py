@@ -133,6 +133,17 @@ def test_no_clock_makes_the_rest_slower_than_the_work_of_the_processor():
     assert told(eager=512, overhead=(0.2, 0.24)).kind == "protocol-switch"
 
 
+def test_more_overhead_than_any_clock_makes_is_another_way_whatever_g_is():
+    """G of one of three curves is another one: how much it is nobody knows."""
+    draw = np.random.default_rng(5)
+    slow = [curve(draw, start=12, overhead=(8, 8), gap=gap) for gap in (4e-5, 9e-5, 2e-4)]
+    good = side(1, count=3)
+    assert causes.differ(good, slow).states["gap"] == ""
+    assert causes.judge(good, slow, STEPS, SWITCH).kind == "another-way"
+    as_before = [Curve(each.sizes, each.times, each.late, (0.2, 0.2)) for each in slow]
+    assert causes.judge(good, as_before, STEPS, SWITCH).kind == CANNOT_TELL
+
+
 def test_another_protocol_may_be_better_for_large_messages():
     cause = told(eager=512, gap=2.95e-5)
     assert cause.kind == "protocol-switch"

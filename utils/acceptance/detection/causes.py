@@ -197,8 +197,12 @@ def _is_clock(difference: Difference) -> bool:
 
 
 def _another_way(difference: Difference) -> str:
-    is_other = min(abs(difference.ratios[name].log) for name in (START, GAP)) > CAUSE_ANOTHER
     is_way = not _is_clock(difference)
+    if difference.states[GAP] == OPEN:
+        # More overhead than any clock makes is another way whatever G is.
+        is_way &= difference.states[OVERHEAD] == UP
+    names = (START,) if difference.states[GAP] == OPEN else (START, GAP)
+    is_other = min(abs(difference.ratios[name].log) for name in names) > CAUSE_ANOTHER
     return "another transport, or another place of the ranks" * (is_other and is_way)
 
 
@@ -239,7 +243,7 @@ CAUSES: dict[str, tuple[Mapping[str, tuple[str, ...]], Fits]] = {
     "longer-route": (_LATENCY, _route),
     "delay": (_LATENCY, _not_route),
     "processor": ({OVERHEAD: (UP,)}, _processor),
-    "another-way": ({START: (UP, DOWN), GAP: (UP, DOWN)}, _another_way),
+    "another-way": ({START: (UP, DOWN), GAP: (UP, DOWN, OPEN)}, _another_way),
     # Another protocol may be better for large messages.
     "protocol-switch": ({START: _NO_MORE, GAP: (SAME, DOWN), MIDDLE: (UP, DOWN)}, _switched),
     # A large message lasts longer than what runs in between, which takes its share of each.
