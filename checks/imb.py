@@ -4,6 +4,7 @@ import functools
 import re
 import shlex
 from pathlib import Path
+from typing import NamedTuple
 
 import reframe as rfm
 
@@ -25,11 +26,14 @@ from .partitions import (
     packings,
     partitions,
     placements,
+    standing,
 )
-from .placed import PlacedCheck
+from .placed import PlacedCheck, shown
 
 #: The sweep of every run that nobody asked for another one.
 SWEEP = "0:22"
+#: Where ranks of a collective stand: sockets are for pairs.
+WHOLE = ("intra-node", "inter-node", PACKED)
 #: Bytes of the largest message of a collective whose buffers grow with the number of processes.
 LARGEST = 2**20
 #: Bytes that a process of IMB-IO writes at most with the usual sizes: 40 MiB were seen of two.
@@ -47,6 +51,38 @@ def benchmarks() -> list[str]:
         for key, row in imb.BENCHMARKS.items()
         if any(map(row.is_in, asked)) and (row.family != "gpu" or has_gpus)
     ]
+
+
+class Variant(NamedTuple):
+    """What one case runs: a parameter of all at once, since most of their product is no case.
+
+    Names of cases read as with a parameter of each.
+    """
+
+    benchmark: str
+    np: int
+    placement: str
+
+
+def variants() -> list[Variant]:
+    """Return what any partition of this system has the cores and sockets for.
+
+    Where there is none the smallest one, which fits no partition: see `largest_job`.
+    """
+    ways = [
+        (np, where)
+        for np in process_counts(largest_job())
+        for where in (*placements(), *packings())
+        if any(standing(part, np, where, np) for part in partitions())
+    ]
+    found = [
+        Variant(name, np, where)
+        for name in benchmarks()
+        for np, where in ways
+        if imb.BENCHMARKS[name].runs_with(np)
+        and (where in WHOLE or imb.BENCHMARKS[name].point_to_point)
+    ]
+    return found or [Variant("PingPong", 2, "intra-node")]
 
 
 @functools.cache
@@ -91,9 +127,10 @@ class ImbMpi1(PlacedCheck):
     if needs_build("imb"):
         build = fixture(ImbBuild, scope="environment")
 
-    benchmark = parameter(benchmarks(), loggable=True)
-    np = parameter(process_counts(largest_job()), loggable=True)
-    placement = parameter([*placements(), *packings()], loggable=True)
+    #: All of `Variant`; from `choose` on its first alone.
+    benchmark = parameter(variants(), fmt=shown, loggable=True)
+    np = variable(int, loggable=True)
+    placement = variable(str, loggable=True)
 
     descr = "Intel MPI Benchmarks"
     suite = "imb"
@@ -101,7 +138,9 @@ class ImbMpi1(PlacedCheck):
     tags = {"imb", "mpi"}
 
     def choose(self):
-        """Take what the suite's table says of this benchmark."""
+        """Take the variant apart, and what the suite's table says of its benchmark."""
+        for name, value in self.benchmark._asdict().items():
+            setattr(self, name, value)
         self.benchmark_name = f"imb.{self.benchmark}"
         self.row = imb.BENCHMARKS[self.benchmark]
         self.columns = self.row.columns
@@ -112,13 +151,8 @@ class ImbMpi1(PlacedCheck):
             self.gpu_buffers = "DD"
 
     def takes(self, part):
-        """Leave out what IMB would run with two processes only, and sockets for collectives.
-
-        Of a simulation there is IMB-MPI1 alone.
-        """
+        """Leave out what lacks GPUs, a folder or a grid; simulated there is IMB-MPI1 alone."""
         family = self.row.family
-        if not self.row.runs_with(self.np):
-            return False
         if family != "mpi1" and extras_of(part).simulated:
             return False
         if family == "gpu" and not self.finds_gpus(part):
@@ -131,9 +165,7 @@ class ImbMpi1(PlacedCheck):
             if all(imb.in_grid(self.grid, np) != np for np in process_counts(largest_job())):
                 leave_out(f"imb.py: no case of IMB-HALO: no job here fills the grid {self.grid}")
             return False
-        if self.row.point_to_point:
-            return True
-        return self.placement in ("intra-node", "inter-node", PACKED)
+        return True
 
     def wants(self, option):
         """Say once that there is no case of the program without an option; return False."""

@@ -140,6 +140,7 @@ def test_more_overhead_than_any_clock_makes_is_another_way_whatever_g_is():
     good = side(1, count=3)
     assert causes.differ(good, slow).states["gap"] == ""
     assert causes.judge(good, slow, STEPS, SWITCH).kind == "another-way"
+    assert told(start=12, overhead=(8, 8)).kind == "another-way"
     as_before = [Curve(each.sizes, each.times, each.late, (0.2, 0.2)) for each in slow]
     assert causes.judge(good, as_before, STEPS, SWITCH).kind == CANNOT_TELL
 

@@ -197,13 +197,15 @@ def _is_clock(difference: Difference) -> bool:
 
 
 def _another_way(difference: Difference) -> str:
-    is_way = not _is_clock(difference)
-    if difference.states[GAP] == OPEN:
-        # More overhead than any clock makes is another way whatever G is.
-        is_way &= difference.states[OVERHEAD] == UP
-    names = (START,) if difference.states[GAP] == OPEN else (START, GAP)
-    is_other = min(abs(difference.ratios[name].log) for name in names) > CAUSE_ANOTHER
-    return "another transport, or another place of the ranks" * (is_other and is_way)
+    # More overhead than any clock makes is another way whatever G is.
+    is_more = difference.states[OVERHEAD] == UP
+    names = (START,) if is_more else (START, GAP)
+    is_other = all(
+        difference.states[name] in (UP, DOWN) and abs(difference.ratios[name].log) > CAUSE_ANOTHER
+        for name in names
+    )
+    is_way = is_other and not _is_clock(difference)
+    return "another transport, or another place of the ranks" * is_way
 
 
 def _processor(difference: Difference) -> str:
@@ -243,7 +245,7 @@ CAUSES: dict[str, tuple[Mapping[str, tuple[str, ...]], Fits]] = {
     "longer-route": (_LATENCY, _route),
     "delay": (_LATENCY, _not_route),
     "processor": ({OVERHEAD: (UP,)}, _processor),
-    "another-way": ({START: (UP, DOWN), GAP: (UP, DOWN, OPEN)}, _another_way),
+    "another-way": ({START: (UP, DOWN)}, _another_way),
     # Another protocol may be better for large messages.
     "protocol-switch": ({START: _NO_MORE, GAP: (SAME, DOWN), MIDDLE: (UP, DOWN)}, _switched),
     # A large message lasts longer than what runs in between, which takes its share of each.
