@@ -5,12 +5,12 @@ A site copies the one that is like its own, and writes its own facts: `acceptanc
 there. What a source does not print is not stated here; the limits that need it are unknown then.
 """
 
-import runpy
 from pathlib import Path
 
+from acceptance.core.machine import names_in
 from acceptance.core.paths import Workspace
 
-_BEDS = runpy.run_path(str(Path(__file__).with_name("test_beds.py")))
+_BEDS = names_in(Path(__file__).with_name("test_beds.py"))
 GB, GIB = 10**9, 2**30
 
 

@@ -1,8 +1,8 @@
 """ReFrame in a process of its own, forked from one that has loaded it: half of a start is imports.
 
 A fork has modules as they are imported, ReFrame's and what checks and configuration import of ours,
-`reference/`, and the patterns that ReFrame makes of its own configuration: no other configuration
-and no check. Environment, folder, arguments and outputs are those of the order.
+`reference/`, and the patterns that ReFrame makes of its own configuration; of ours only compiled
+files, and no check. Environment, folder, arguments and outputs are those of the order.
 """
 
 import importlib
@@ -210,7 +210,10 @@ if __name__ == "__main__":
     for name in PRELOADED:
         importlib.import_module(name)
     _warm(config, backends)
-    sys.modules["acceptance.references"].load(Path(__file__).parents[1] / "reference")
+    root = Path(__file__).parents[1]
+    sys.modules["acceptance.references"].load(root / "reference")
+    for path in (root / "config").rglob("*.py"):
+        sys.modules["acceptance.core.machine"].code_of(path)
     order = _next(socket.socket(fileno=int(sys.argv[1])))
     # A configuration that is written twice in a second with the same length would be taken from its
     # bytecode, which knows it by these two.

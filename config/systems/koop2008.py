@@ -3,8 +3,9 @@
 Made by `../test_beds.py`.
 """
 
-import runpy
 from pathlib import Path
 
-BEDS = runpy.run_path(str(Path(__file__).resolve().parents[1] / "test_beds.py"))["BEDS"]
+from acceptance.core.machine import names_in
+
+BEDS = names_in(Path(__file__).resolve().parents[1] / "test_beds.py")["BEDS"]
 SYSTEM, ENVIRONMENTS = BEDS["koop2008"]

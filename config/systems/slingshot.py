@@ -3,8 +3,9 @@
 Made by `../templates.py`.
 """
 
-import runpy
 from pathlib import Path
 
-TEMPLATES = runpy.run_path(str(Path(__file__).resolve().parents[1] / "templates.py"))["TEMPLATES"]
+from acceptance.core.machine import names_in
+
+TEMPLATES = names_in(Path(__file__).resolve().parents[1] / "templates.py")["TEMPLATES"]
 SYSTEM, ENVIRONMENTS = TEMPLATES["slingshot"]

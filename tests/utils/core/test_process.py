@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from acceptance.core import machine
 
 
@@ -26,3 +28,28 @@ def test_what_does_not_end_is_late():
     done = machine.run([sys.executable, "-c", "import time; time.sleep(60)"], 0.2)
     assert (done.status, done.late) == (None, True)
     assert done.fault.endswith(" did not end within 0.2 s")
+
+
+def test_a_file_of_python_is_run_anew_each_time_and_compiled_where_it_has_changed(tmp_path):
+    path, other = tmp_path / "one.py", tmp_path / "other.py"
+    other.write_text("NAMES = []\n")
+    path.write_text(
+        "from acceptance.core.machine import names_in\nfrom pathlib import Path\n"
+        f"NAMES = names_in(Path({str(other)!r}))['NAMES']\nNAMES.append(__file__)\n"
+    )
+    first, second = machine.names_in(path), machine.names_in(path)
+    assert first["NAMES"] == second["NAMES"] == [str(path)]
+    assert first["NAMES"] is not second["NAMES"]
+    assert machine.code_of(path) is machine.code_of(path)
+    other.write_text("NAMES = [0]\n")
+    assert machine.names_in(path)["NAMES"] == [0, str(path)]
+    assert "<run_path>" not in sys.modules
+
+
+def test_what_a_file_of_python_raises_is_told_with_its_line(tmp_path):
+    path = tmp_path / "wrong.py"
+    path.write_text("\n\nnobody\n")
+    with pytest.raises(NameError) as told:
+        machine.names_in(path)
+    assert (told.traceback[-1].path, told.traceback[-1].lineno) == (path, 2)
+    assert "<run_path>" not in sys.modules

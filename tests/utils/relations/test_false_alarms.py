@@ -100,6 +100,8 @@ def test_false_words_are_counted_by_comparison(monkeypatch):
     values = series("bimodal 50:50", 60, 30, 1)[0]
     assert not rates(values)[1].false
     monkeypatch.setattr(noise, "ranked", lambda *_: 0.0)
+    assert not rates(values)[1].false, "the same nights are counted once"
+    monkeypatch.setattr(false_alarms, "_COUNTED", {})
     alarms, words = rates(values)
     assert not alarms.broken
     assert (alarms.metrics, words.metrics) == (30, false_alarms.COMPARED)

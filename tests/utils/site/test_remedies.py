@@ -364,11 +364,11 @@ def test_a_reframe_that_is_not_supported(made, monkeypatch):
 def test_each_patch_that_does_not_fit_the_reframe_is_named_with_what_is_lost(made, monkeypatch):
     assert "patch" not in made.doctor()
     said = Done(json.dumps([["reframe.a:b", "gone: it waits"], ["reframe.c:d", ""]]))
-    monkeypatch.setattr(doctor.machine, "run", lambda *_, **__: said)
+    monkeypatch.setattr(doctor, "_tried", lambda: said)
     fits, lost = doctor._patches("4.12.0", "pip install")
     assert fits.found == "1 of 2 fit ReFrame 4.12.0"
     assert (lost.state, lost.found) == ("missing", "reframe.a:b: gone: it waits")
-    monkeypatch.setattr(doctor.machine, "run", lambda *_, **__: Done(fault="python: no reframe"))
+    monkeypatch.setattr(doctor, "_tried", lambda: Done(fault="python: no reframe"))
     (unknown,) = doctor._patches("4.12.0", "pip install")
     assert unknown.found == "cannot be tried with ReFrame 4.12.0: python: no reframe"
 

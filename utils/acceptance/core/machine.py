@@ -1,17 +1,21 @@
-"""Programs: others, run to their end within a time; this process; this release and ReFrame's.
+"""Programs: others, run to their end within a time; files of Python; this process and release.
 
 Numbers of processes come again, also after the machine was started: `boot` and `ticks` tell which
 process one is.
 """
 
+import functools
 import os
 import re
 import socket
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,33 @@ def run(
     lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
     fault = lines[0] if lines else f"{command[0]} ends with status {done.returncode}"
     return Done(done.stdout, done.stderr, done.returncode, fault)
+
+
+def code_of(path: Path) -> CodeType:
+    """Return the code of a file, compiled once as long as the file is the same."""
+    known = path.stat()
+    return _compiled(str(path), known.st_ino, known.st_mtime_ns, known.st_size)
+
+
+@functools.lru_cache(64)
+def _compiled(path: str, *_same: int) -> CodeType:
+    return compile(Path(path).read_bytes(), path, "exec")
+
+
+def names_in(path: Path) -> dict[str, Any]:
+    """Run a file as `runpy.run_path` does, in a module of its own, and return its names."""
+    module = ModuleType("<run_path>")
+    module.__file__ = str(path)
+    before = sys.modules.get(module.__name__)
+    sys.modules[module.__name__] = module
+    try:
+        exec(code_of(path), module.__dict__)
+    finally:
+        if before is None:
+            del sys.modules[module.__name__]
+        else:
+            sys.modules[module.__name__] = before
+    return module.__dict__
 
 
 def read_text(path: Path) -> str:

@@ -24,6 +24,7 @@ from acceptance.detection import loggp
 from acceptance.detection.constants import (
     CAUSE_ALIKE,
     CAUSE_ANOTHER,
+    CAUSE_ANY,
     CAUSE_BESIDE,
     CAUSE_BESIDE_MOST,
     CAUSE_CERTAIN,
@@ -46,8 +47,6 @@ UP, DOWN, SAME, OPEN = "up", "down", "same", ""
 #: What differs between two sides.
 START, GAP, OVERHEAD, MIDDLE, TAIL = "start", "gap", "overhead", "middle", "tail"
 CANNOT_TELL = "cannot-tell"
-#: With such an error of its logarithm a ratio may be any; `math.exp` ends at 709.
-_ANY = 100.0
 
 #: A factor of G that a link has where it trained lower, words for it, and the rate that it lets
 #: through then at most (MB/s), None: nobody knows. Where something else was slower before, as a
@@ -94,7 +93,7 @@ class Ratio:
         """Write the ratio with its 95 % interval."""
         if math.isnan(self.log):
             return "not measured"
-        known = self.error if self.error < _ANY else math.inf
+        known = self.error if self.error < CAUSE_ANY else math.inf
         low, high = (math.exp(self.log + way * CAUSE_INTERVAL * known) for way in (-1, 1))
         return f"{math.exp(self.log):.2f} times ({low:.2f} to {high:.2f})"
 

@@ -252,6 +252,8 @@ CAUSE_LEAST = {"start": 0.05, "gap": 0.05, "overhead": 0.15, "middle": 0.12, "ta
 CAUSE_CERTAIN = 3.0
 #: Standard errors of a 95 % interval. [derived] normal noise.
 CAUSE_INTERVAL = 1.96
+#: With such a standard error of its logarithm a ratio may be any. [chosen] `math.exp` ends at 709.
+CAUSE_ANY = 100.0
 #: Of the least difference so many times is the same, if it is certainly no more. [chosen]
 CAUSE_ALIKE = 3.0
 #: What is so small a part of the largest difference, and no more than the second, is none beside

@@ -19,13 +19,16 @@ binomial one (Hoeffding, Ann. Math. Stat. 27, 1956, 713-721). Of noise that thes
 have nothing is known.
 """
 
+import hashlib
+import itertools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from acceptance.core.findings import Finding
@@ -49,6 +52,8 @@ FEWEST, WEEK, YEAR = 28, 7, 365
 SHUFFLED, NIGHTS = 100, 109_500
 #: Metrics of a comparison, and comparisons. [chosen]; [derived] as before: ln 0.05 / ln 0.95.
 COMPARED, COMPARISONS = 25, 59
+#: Rates that a process keeps. [chosen] two of each of several systems.
+KEPT = 16
 #: How unsure the bounds are: that at most so many are seen, and that more than promised are.
 UNSURE, BROKEN = 0.05, 0.001
 
@@ -121,6 +126,15 @@ def at_most(count: int, runs: int, unsure: float) -> float:
     return high
 
 
+#: A metric, the numbers of its healthy nights, and the logarithms of its samples on them; and these
+#: without the metric. A rate, and the number of the metric with most.
+_Healthy = tuple[Series, Ints, Floats]
+_Nights = Sequence[tuple[Ints, Floats]]
+_Worst = tuple[Rate, int | None]
+#: What was counted of samples: their SHA-256 -> the rate.
+_COUNTED: dict[bytes, _Worst] = {}
+
+
 def of_judgement(judgement: Judgement) -> list[Rate]:
     """Return the rates of alarms and of comparisons; none where nothing was measured."""
     progress = judgement.progress
@@ -136,7 +150,21 @@ def of_judgement(judgement: Judgement) -> list[Rate]:
     healthy = _healthy(judgement, _some(metrics, SHUFFLED))
     if not healthy:
         return [Rate("false alarms", "", 0.0, 0.0, 0, 0, min(most, FEWEST - 1), 0)]
-    return [_alarms(healthy), _words(_some(healthy, COMPARED))]
+    return [_counted(_alarms, healthy), _counted(_words, _some(healthy, COMPARED))]
+
+
+def _counted(count: Callable[[_Nights], _Worst], healthy: Sequence[_Healthy]) -> Rate:
+    """Return what a shuffle counts; of the same samples again, as each round asks, as it was."""
+    nights = [(own, logs) for _, own, logs in healthy]
+    of_same = hashlib.sha256(count.__name__.encode())
+    for each in itertools.chain.from_iterable(nights):
+        of_same.update(len(each).to_bytes(8, "big") + each.tobytes())
+    if (known := _COUNTED.get(of_same.digest())) is None:
+        while len(_COUNTED) >= KEPT:
+            del _COUNTED[next(iter(_COUNTED))]
+        known = _COUNTED[of_same.digest()] = count(nights)
+    rate, worst = known
+    return rate if worst is None else replace(rate, worst=healthy[worst][0])
 
 
 def _is_simulated(judgement: Judgement) -> bool:
@@ -152,10 +180,6 @@ def _some(every: Sequence[Of], most: int) -> list[Of]:
     """Return at most so many of them, evenly spread."""
     count = min(most, len(every))
     return [every[number * len(every) // count] for number in range(count)]
-
-
-#: A metric, the numbers of its healthy nights, and the logarithms of its samples on them.
-_Healthy = tuple[Series, Ints, Floats]
 
 
 def _healthy(judgement: Judgement, metrics: Sequence[Series]) -> list[_Healthy]:
@@ -189,14 +213,14 @@ def _order(nights: Ints, chance: np.random.Generator) -> Floats:
     return np.asarray(chance.permutation(len(weeks))[which] / len(weeks))
 
 
-def _alarms(healthy: Sequence[_Healthy]) -> Rate:
+def _alarms(healthy: _Nights) -> _Worst:
     """Count the shuffles of a metric in which detection finds a change for the worse."""
-    chance, nights = np.random.default_rng(0), sum(len(own) for _, own, _ in healthy)
+    chance, nights = np.random.default_rng(0), sum(len(own) for own, _ in healthy)
     each = math.ceil(NIGHTS / nights)
     runs = [one for one in healthy for _ in range(each)]
-    lengths = np.array([len(logs) for _, _, logs in runs])
+    lengths = np.array([len(logs) for _, logs in runs])
     values = np.zeros((lengths.max(), len(runs)))
-    for column, (_, own, logs) in enumerate(runs):
+    for column, (own, logs) in enumerate(runs):
         values[: len(logs), column] = logs[np.argsort(_order(own, chance), kind="stable")]
     state = State.empty(len(runs))
     limits = np.broadcast_to(DEFAULT_THRESHOLD, values.shape)
@@ -207,22 +231,22 @@ def _alarms(healthy: Sequence[_Healthy]) -> Rate:
         if any(one.worse and one.after - one.before >= math.log1p(SMALLEST) for one in changes)
     )
     mean = nights / len(healthy)
-    return Rate(
+    rate = Rate(
         "false alarms", f"a year of {SERIES} metrics", mean / math.exp(DEFAULT_THRESHOLD),
         SERIES * YEAR / mean, false.total(), len(runs), mean, len(healthy),
-        *(healthy[number][0] for number, _ in false.most_common(1)),
     )  # fmt: skip
+    return rate, next((number for number, _ in false.most_common(1)), None)
 
 
-def _words(healthy: Sequence[_Healthy]) -> Rate:
+def _words(healthy: _Nights) -> _Worst:
     """Count the comparisons of the one half of the weeks with the other that say a false word."""
     chance = np.random.default_rng(0)
-    nights = np.unique(np.concatenate([own for _, own, _ in healthy]))
+    nights = np.unique(np.concatenate([own for own, _ in healthy]))
     told: Counter[int] = Counter()
     false = 0
     for _ in range(COMPARISONS):
         first = nights[_order(nights, chance) < 0.5]
-        seen = [_compared(logs, np.isin(own, first)) for _, own, logs in healthy]
+        seen = [_compared(logs, np.isin(own, first)) for own, logs in healthy]
         level = holm([probability for probability, _ in seen])
         those = [
             number
@@ -231,11 +255,11 @@ def _words(healthy: Sequence[_Healthy]) -> Rate:
         ]
         told.update(those)
         false += bool(those)
-    mean = sum(len(own) for _, own, _ in healthy) / len(healthy)
-    return Rate(
-        "false words", "% of comparisons", CHANCE, 100, false, COMPARISONS, mean, len(healthy),
-        *(healthy[number][0] for number, _ in told.most_common(1)),
-    )  # fmt: skip
+    mean = sum(len(own) for own, _ in healthy) / len(healthy)
+    rate = Rate(
+        "false words", "% of comparisons", CHANCE, 100, false, COMPARISONS, mean, len(healthy)
+    )
+    return rate, next((number for number, _ in told.most_common(1)), None)
 
 
 def _compared(logs: Floats, first: NDArray[np.bool_]) -> tuple[float, float]:

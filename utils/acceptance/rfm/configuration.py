@@ -2,7 +2,6 @@
 
 import os
 import re
-import runpy
 import socket
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acceptance.core.errors import Fault
+from acceptance.core.machine import names_in
 from acceptance.core.paths import Workspace
 from acceptance.core.text import there_are
 
@@ -104,7 +104,7 @@ def names_of(path: Path) -> dict[str, Any]:
     Raises ValueError, with the file, for one that has no system, or that cannot be run.
     """
     try:
-        names = runpy.run_path(str(path))
+        names = names_in(path)
     except Exception as err:  # a system's file is a program: anything may be wrong with it
         raise ValueError(f"{path}: {type(err).__name__}: {err}") from err
     missing = [name for name in ("SYSTEM", "ENVIRONMENTS") if name not in names]
@@ -184,7 +184,7 @@ def said_by(path: Path) -> Mapping[str, Any]:
     if (known := _READ.get((place, frozenset(os.environ.items())))) is not None:
         return known
     try:
-        said: Mapping[str, Any] = runpy.run_path(str(path))["site_configuration"]
+        said: Mapping[str, Any] = names_in(path)["site_configuration"]
     except Exception as err:  # a configuration is a program: anything may be wrong with it
         raise SiteFault(f"{path}: cannot be read: {err!r}") from err
     # The environment as it is left: what the file imports may have set a variable.

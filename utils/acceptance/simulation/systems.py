@@ -6,7 +6,6 @@ SimGrid's programs: whether they are here, and which version.
 import functools
 import hashlib
 import os
-import runpy
 import shlex
 import shutil
 import time
@@ -114,7 +113,7 @@ def simulated(name: str) -> Configured:
 
     Raises ExtrasFault for `all` nodes of Slurm where it does not answer, unless `AT_MOST` is set.
     """
-    system = runpy.run_path(str(_file_of(name)))["SYSTEM"]
+    system = machine.names_in(_file_of(name))["SYSTEM"]
     parts = [
         _simulated_part({**part, "extras": _sized(part, f"{name}:{part['name']}")}, {"of": name})
         for part in system["partitions"]

@@ -5,6 +5,7 @@ say, as `acceptance init-site` writes it for a new site; nothing is made up.
 """
 
 import contextlib
+import functools
 import importlib.metadata
 import importlib.util
 import json
@@ -144,19 +145,22 @@ def _machine() -> Iterator[Examined]:
     yield row("C compiler", compiler, "" if compiler else "none", remedy, MISSING)
 
 
+@functools.cache
+def _tried() -> machine.Done:
+    """Have a process of its own try the patches of the one ReFrame that this process can have."""
+    ask = "from acceptance.checks import reframe_patches; reframe_patches.tell()"
+    return machine.run([sys.executable, "-c", ask], 60, env=clean_environment())
+
+
 def _patches(reframe: str, remedy: str) -> Iterator[Examined]:
     """Say which patches of `checks/` do not fit ReFrame, and what is lost by each."""
-    ask = "from acceptance.checks import reframe_patches; reframe_patches.tell()"
-    done = machine.run([sys.executable, "-c", ask], 60, env=clean_environment())
-    if done.fault:
+    if (done := _tried()).fault:
         yield row("patches", "", f"cannot be tried with ReFrame {reframe}: {done.fault}", remedy)
         return
     patches = json.loads(done.out)
     unfit = [(target, lost) for target, lost in patches if lost]
-    fitting = f"{len(patches) - len(unfit)} of {len(patches)} fit ReFrame {reframe}"
-    yield row("patches", fitting)
-    for target, lost in unfit:
-        yield row("patch", "", f"{target}: {lost}", remedy, MISSING)
+    yield row("patches", f"{len(patches) - len(unfit)} of {len(patches)} fit ReFrame {reframe}")
+    yield from (row("patch", "", f"{target}: {lost}", remedy, MISSING) for target, lost in unfit)
 
 
 def _spack(spack: Spack | None) -> Examined:

@@ -9,7 +9,6 @@ import contextlib
 import os
 import pprint
 import re
-import runpy
 import socket
 import textwrap
 import time
@@ -23,6 +22,7 @@ import yaml
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
+from acceptance.core.machine import names_in
 from acceptance.core.paths import INSTALLED, ROOT, Workspace
 from acceptance.core.text import WIDTH, plural, shortened
 from acceptance.fabric import FabricFault, Facts
@@ -149,7 +149,7 @@ def copy_system(asked: Plan, like: str) -> dict[Path, str]:
     roots = [root for root in asked.workspace.systems if (root / _SYSTEM.format(like)).is_file()]
     if not roots:
         raise Fault(f"there is no {_SYSTEM.format(like)} in {asked.workspace.systems[-1]}")
-    names = runpy.run_path(str(roots[0] / _SYSTEM.format(like)))
+    names = names_in(roots[0] / _SYSTEM.format(like))
     system = {**names["SYSTEM"], "name": asked.name, "hostnames": [rf"^{asked.name}\b"]}
     # A folder of the machine that it is written on.
     del system["prefix"]
