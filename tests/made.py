@@ -99,6 +99,8 @@ class Database:
     def __init__(self, path, version="1.0"):
         self.path = Path(path)
         self.connection = sqlite3.connect(self.path)
+        # What is made need not outlive the machine's power.
+        self.connection.execute("PRAGMA synchronous=OFF")
         run = self.connection.execute
         run(
             "CREATE TABLE sessions(uuid TEXT PRIMARY KEY, session_start_unix REAL, "
