@@ -157,8 +157,7 @@ class Variant(NamedTuple):
 def variants() -> list[Variant]:
     """Return the runs that a mode of this run has, and any partition cores, nodes and memory for.
 
-    Where the command names classes, these are any. Where there is none the smallest one, which fits
-    no partition: see `largest_job`.
+    Where there is none the smallest one, which fits no partition: see `largest_job`.
     """
     places = [where for where in placements() if where in ("intra-node", "inter-node")]
     ways = [*itertools.product(places, ("block", "cyclic"), ("shared", "loopback"))]
@@ -174,8 +173,11 @@ def variants() -> list[Variant]:
 
 
 def wanted(part) -> Collection[tuple[str, str, int]]:
-    """Return benchmark, class and processes of what a partition may run now."""
-    if any("classes" in word for word in sys.argv[1:]):
+    """Return benchmark, class and processes of what a partition may run now.
+
+    The command may name classes, and so may a mode of a site's own (`--mode`): then it is all.
+    """
+    if any("classes" in word or word.startswith("--mode") for word in sys.argv[1:]):
         return possible(part)
     return {*itertools.chain.from_iterable(cases(part, mode, "") for mode in modes_of_run())}
 

@@ -600,6 +600,14 @@ def test_dt_of_the_old_release_is_not_run(site):
     assert not [case for case in cases if case[0].startswith("dt")]
 
 
+def test_classes_of_a_sites_own_mode_are_listed(site):
+    of_size(site, SMOKE)
+    path = site.folder / "site.py"
+    own = '"modes": [{"name": "weekly", "options": ["-S classes=W"]}], "environments": [{'
+    path.write_text(path.read_text().replace('"environments": [{', own))
+    assert {case[0].split(".")[1] for case in listed(site, "--mode=weekly")} == {"W"}
+
+
 def test_what_a_mode_leaves_out_is_said_once(site, recorded):
     replay(site, recorded(f"npb/{CG}"), "cg.S.2")
     done = site.reframe("-c", "checks/npb.py", "-lC")
