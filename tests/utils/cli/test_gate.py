@@ -60,15 +60,14 @@ def test_a_page_that_is_damaged_is_told_once_with_what_can_be_read(site, tmp_pat
 def test_a_gate_executes_the_configuration_once(site, monkeypatch):
     files = (f"-cchecks/{name}.py" for name in ("fabric", "fabric_routes", "nodes"))
     assert "Ran " in site.reframe(*files, "-r", "-S", "mode=smoke").output
-    executed, execute = [], configuration.runpy.run_path
+    executed, execute = [], configuration.names_in
 
-    def counted(path, *others, **named):
+    def counted(path):
         executed.append(path)
-        return execute(path, *others, **named)
+        return execute(path)
 
-    monkeypatch.setattr(configuration.runpy, "run_path", counted)
+    monkeypatch.setattr(configuration, "names_in", counted)
     _, verdict = site.gate()
     assert verdict["session"]
-    assert [path for path in executed if path.endswith("config/settings.py")] == [
-        str(ROOT / "config/settings.py")
-    ]
+    settings = ROOT / "config/settings.py"
+    assert [path for path in executed if path == settings] == [settings]
