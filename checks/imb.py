@@ -151,7 +151,7 @@ class ImbMpi1(PlacedCheck):
             self.gpu_buffers = "DD"
 
     def takes(self, part):
-        """Leave out what lacks GPUs, a folder or a grid; simulated there is IMB-MPI1 alone."""
+        """Leave out what lacks a GPU, a folder or a grid, and simulate nothing but IMB-MPI1."""
         family = self.row.family
         if family != "mpi1" and extras_of(part).simulated:
             return False

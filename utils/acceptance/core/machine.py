@@ -1,4 +1,4 @@
-"""Programs: others, run to their end within a time; files of Python; this process and release.
+"""Programs: others, run to their end; files of Python; this process; this release and ReFrame's.
 
 Numbers of processes come again, also after the machine was started: `boot` and `ticks` tell which
 process one is.

@@ -72,7 +72,9 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
             verdict.not_selected[path.name] = " ".join(run.filters)
     told = f"ReFrame: {no_cases_line(reasons)}"  # as the checks said at load
     verdict.notes = [note for note in verdict.notes if note != told]
-    provided = any(each.fails for each in reasons) or any(c.suite != LINK_SUITE for c in cases)
+    provided = any(each.fails for each in reasons) or any(
+        c.suite not in ("", LINK_SUITE) for c in cases
+    )
     if unprovided and cases and not provided:
         fail_without_suite(verdict)
     for each in unprovided:
