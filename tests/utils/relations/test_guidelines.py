@@ -276,6 +276,8 @@ def test_what_an_earlier_session_suspected_is_decided_again():
     assert Report(quiet, rounds).suspected == 0
     report = Report(quiet, rounds, earlier=[SLOW, SLOW])
     assert (report.suspected, len(report.findings), report.findings[0].session) == (1, 1, "s2")
+    chosen = Report(quiet, [SLOW] * 12, earlier=[SLOW])
+    assert (chosen.findings, chosen.undecided) == ([], 1), "what suspected it decides nothing"
     undecided = Report(quiet, earlier=[SLOW])
     assert (undecided.undecided, undecided.cases) == (1, []), "this session does not ask for it"
     other = session(*(each._replace(software={"suite": "IMB 2018"}) for each in SLOW))

@@ -65,9 +65,8 @@ _KNOBS = {
 _CHOSEN = {*re.findall(r"\w+", " ".join(_RULES).lower()), "allgatherv", "alltoallv"}
 #: Earlier sessions that are rounds, at most, on whatever nodes of the partition.
 EARLIER = 100
-#: Earlier sessions, none of them a repetition, whose suspicions are decided again. [chosen] the
-#: fewest with which ten runs of a machine lost nothing that they had told: some effects come and
-#: go with each start of the processes.
+#: Earlier sessions, none of them a repetition, whose suspicions are decided again. [chosen] some
+#: effects come and go with each start of the processes; with 100 no more was told than with 3.
 AGAIN = 3
 #: Stems of the metrics that are times of an operation.
 TIMES = ("latency", "time")
@@ -193,6 +192,8 @@ class _Suspicion:
     sizes: dict[int, Sequence[_Term]]
     rounds: list[dict[int, float]] = field(default_factory=list)
     p: float = 1.0
+    #: The earlier sessions that suspected it: chosen for what they show, they decide nothing.
+    chosen: set[str] = field(default_factory=set)
 
     @property
     def key(self) -> object:
@@ -347,11 +348,12 @@ class Report:
         for around in same_ranks.values():
             self._judge(around)
         self._now = {each.key for each in self.suspicions}
-        known = {*self._now}
-        for other in (each for some in earlier for each in Report(some).suspicions):
-            if other.key not in known and self.sweeps.keys() >= {*other.sweeps}:
-                known.add(other.key)
-                self.suspicions.append(other)
+        others: dict[object, _Suspicion] = {}
+        for report in map(Report, earlier):
+            for each in report.suspicions:
+                if each.key not in self._now and self.sweeps.keys() >= {*each.sweeps}:
+                    others.setdefault(each.key, each).chosen.add(report.session)
+        self.suspicions += others.values()
         self.suspected = len(self.suspicions)
         self.decide(rounds, mpis or {})
 
@@ -371,7 +373,8 @@ class Report:
         for of_round in rounds if asked else ():
             measured, _ = collect(run for run in of_round if (run.where, run.benchmark) in asked)
             for suspicion in self.suspicions:
-                suspicion.add(measured)
+                if suspicion.chosen.isdisjoint(run.session for run in of_round):
+                    suspicion.add(measured)
         for each in self.suspicions:
             each.p = probability(each.ratios, self.suspected)
         outcomes = grouped(self.suspicions, lambda suspicion: suspicion.outcome)
