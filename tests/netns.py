@@ -98,7 +98,7 @@ case $host in
 {cases}
     *) echo "agent: no node is called $host" >&2; exit 255 ;;
 esac
-exec env -i HOME="$HOME" SHELL=/bin/sh PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
+exec env -i HOME="$HOME" SHELL=/bin/sh PATH=/usr/sbin:/usr/bin:/sbin:/bin TMPDIR="$tmp" \\
     nsenter --target "$holder" --net --uts --mount taskset -c "$cpus" sh -c "$*"
 """
 
@@ -297,13 +297,19 @@ class Pair(Nodes):
         """Return the path of a program that is called like ssh.
 
         Each node gets cores of its own, where this machine has twice as many, else all of them.
-        `leads` sends a name to another node than that of this name.
+        `leads` sends a name to another node than that of this name. Each name has its own folder
+        for temporary files: two daemons of one job of Open MPI that share one may hang.
         """
         cases = []
         for number, name in enumerate(self.names):
             holder = self.holders[(leads or {}).get(name, name)].pid
             cpus = ",".join(map(str, _cpus(number, cores, len(self.names))))
-            cases.append(f"    {name} | {self.addresses[name]}) holder={holder} cpus={cpus} ;;")
+            temporary = self.folder / f"tmp-{name}"
+            temporary.mkdir(exist_ok=True)
+            cases.append(
+                f"    {name} | {self.addresses[name]})"
+                f" holder={holder} cpus={cpus} tmp={shlex.quote(str(temporary))} ;;"
+            )
         path = self.folder / f"agent{next(_counter)}"
         path.write_text(_AGENT.format(cases="\n".join(cases)))
         path.chmod(0o755)
