@@ -67,6 +67,10 @@ $(VENV)/.installed-test: requirements-test.lock $(VENV)/.installed
 	@$(PIP) install --require-hashes -r requirements-test.lock
 	@touch $@
 
+$(VENV)/.installed-audit: requirements-audit.lock $(VENV)/.installed-test
+	@$(PIP) install --require-hashes -r requirements-audit.lock
+	@touch $@
+
 # Of Otava only its analysis is wanted, not the databases and clouds that it can read and write.
 $(VENV)/.installed-bench: requirements-bench.lock $(VENV)/.installed-test
 	@$(PIP) install --require-hashes --no-deps -r requirements-bench.lock
@@ -96,6 +100,7 @@ lock: setup-test  ## renew the lock files from pyproject.toml
 	$(LOCK) pyproject.toml --extra build -o requirements.lock
 	$(LOCK) pyproject.toml --extra otel -c requirements.lock -o requirements-otel.lock
 	$(LOCK) pyproject.toml --extra test --extra otel -c requirements.lock -o requirements-test.lock
+	$(LOCK) pyproject.toml --extra audit --extra test --extra otel -c requirements-test.lock -o requirements-audit.lock
 	@sed -n "s/^wheels = \[\(.*\)\]/\1/p" pyproject.toml | tr -d '" ' | tr , "\n" | $(LOCK) - -o requirements-wheels.lock
 	@sed -n "s/^bench = \[\(.*\)\]/\1/p" pyproject.toml | tr -d '" ' | tr , "\n" | $(LOCK) --no-deps - -o requirements-bench.lock
 
