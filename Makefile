@@ -6,7 +6,7 @@ WHEELS := var/wheels
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run demo drills coverage test check bench spack mirror lock clean
+.PHONY: help setup setup-test run demo drills coverage test lines check bench spack mirror lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -36,6 +36,11 @@ coverage: setup  ## which cases the rows and claims of reference/ judge; JUDGES=
 
 test: setup-test  ## run all tests of the project, three at a time: many wait
 	@. ./env.sh && $(VENV)/bin/python -m pytest -n 3 --max-worker-restart=0 --no-loadscope-reorder $(TESTS)
+
+lines: setup $(VENV)/.installed-audit  ## which lines of the package and the checks the tests run: takes twice as long
+	@rm -rf var/lines && . ./env.sh && status=0 \
+	  && { $(VENV)/bin/coverage run -m pytest -n 3 --max-worker-restart=0 --no-loadscope-reorder $(TESTS) || status=$$?; } \
+	  && $(VENV)/bin/python -m tests.tested.lines && exit $$status
 
 check: setup-test  ## lint, format and types
 	$(VENV)/bin/ruff check .

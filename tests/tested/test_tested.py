@@ -4,6 +4,7 @@ import re
 
 from acceptance.core import machine
 from tests import tested
+from tests.tested import lines
 from tests.places import ROOT
 
 
@@ -34,3 +35,24 @@ def test_figures_are_kept_with_their_commit_and_shown_in_rows(tmp_path, monkeypa
         ["found", "3"],
         ["faults", "20"],
     ]
+
+
+def test_lines_are_counted_by_room_and_one_that_is_missing_is_not_rounded_away():
+    def file(run, every):
+        return {"summary": {"covered_lines": run, "num_statements": every}}
+
+    report = {
+        "files": {
+            "utils/acceptance/core/text.py": file(9999, 10000),
+            "utils/acceptance/report/pages/pairs.py": file(1, 4),
+            "utils/acceptance/report/site.py": file(2, 4),
+            "utils/acceptance/checks.py": file(1, 1),
+            "checks/imb.py": file(3, 3),
+        }
+    }
+    found = lines.rooms(report)
+    assert found == {
+        "(root)": (1, 1), "checks": (3, 3), "core": (9999, 10000), "report": (3, 8)
+    }  # fmt: skip
+    assert lines.share(*found["core"]) == "99.9 % of 10,000"
+    assert lines.share(*found["checks"]) == "100.0 % of 3"
