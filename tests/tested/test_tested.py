@@ -4,8 +4,8 @@ import re
 
 from acceptance.core import machine
 from tests import tested
-from tests.tested import lines
 from tests.places import ROOT
+from tests.tested import lines
 
 
 def test_the_page_shows_the_kept_figures():
