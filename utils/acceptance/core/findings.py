@@ -15,7 +15,7 @@ from acceptance.core.kinds import SEVERITIES, Kind
 from acceptance.core.text import clipped
 from acceptance.core.words import is_simulated
 
-#: Characters that are stored of a field at most; an output may be anything.
+#: Characters that are stored of a text at most; an output may be anything.
 STORED = 4000
 
 #: The kind of what was measured while another run used the machine: no sample of its history.
@@ -120,10 +120,10 @@ class Finding(Struct, frozen=True, forbid_unknown_fields=True):
         )
 
     def as_data(self) -> dict[str, str]:
-        """Return what a case stores: the fields that are not empty, as text."""
-        words = {name: getattr(self, name) for name in _OF_CASE}
+        """Return what a case stores: the fields that are not empty, as text; all of its nodes."""
+        words = {name: clipped(getattr(self, name), STORED) for name in _OF_CASE}
         words |= {"fails": "yes" * self.fails, "nodes": self.node}
-        return {name: clipped(text, STORED) for name, text in words.items() if text}
+        return {name: text for name, text in words.items() if text}
 
     @classmethod
     def of_data(cls, data: Mapping[str, str]) -> "Finding":
