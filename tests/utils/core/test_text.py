@@ -25,6 +25,14 @@ def test_sizes_are_written_as_people_write_them(size, said):
     assert text.bytes_text(size) == said
 
 
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.12345, "0.123"), (99.96, "100"), (999.4, "999"), (999.7, "1000"), (-5000, "-5000")],
+)
+def test_no_value_of_a_line_has_an_exponent_for_being_large(value, said):
+    assert text.number_text(value) == said
+
+
 def test_a_name_that_reframe_takes_has_no_other_signs():
     assert text.legal_name("a.b c_d-é") == "a-b-c_d--"
 

@@ -433,6 +433,10 @@ def perfvalues(*values):
             f"98765 MB/s is 20 % below 123450 MB/s ({BASELINE}; at most 15 % below)",
         ),
         (
+            [9999.7, 650, -0.5, 0.1, "us", "fail"],
+            f"10000 us is 1438 % above 650 us ({BASELINE}; at most 10 % above)",
+        ),
+        (
             [99, 100, 0, None, "MB/s", "fail"],
             f"99 MB/s is 1 % below 100 MB/s ({BASELINE}; nothing below it)",
         ),

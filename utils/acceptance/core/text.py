@@ -73,8 +73,8 @@ def wrapped(label: str, text: str, indent: int, most: int = 0, rest: str = " ...
 
 
 def number_text(value: float) -> str:
-    """Write a value with the digits that count."""
-    return f"{value:.0f}" if value >= 1000 else f"{value:.3g}"
+    """Write a value with the digits that count, a large one without an exponent."""
+    return f"{value:.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
 
 
 def natural(name: str) -> list[int | str]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from acceptance.core.groups import grouped
-from acceptance.core.text import plural
+from acceptance.core.text import number_text, plural
 from acceptance.core.words import UNITS, is_simulated
 from acceptance.references import external, recordings, rows
 from acceptance.references.records import (
@@ -279,8 +279,8 @@ def misses_text(perfvalues: Mapping[str, Sequence[Any]], judged_by: Mapping[str,
 
 
 def _per_cent(fraction: float) -> str:
-    return f"{100 * abs(fraction):.3g} %"
+    return f"{number_text(100 * abs(fraction))} %"
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
+    return f"{value:.4g}" if abs(value) < 9999.5 else f"{value:.0f}"
