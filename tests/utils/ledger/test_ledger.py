@@ -150,8 +150,9 @@ def test_a_session_that_is_forgotten_counts_nowhere_and_stays_stored(made, folde
     assert past.gone == []
     assert uuid in {entry.uuid for entry in past.every}
     assert len(history.load(past).sessions) == 5
-    with pytest.raises(ledger.SessionFault, match="was left out"):
+    with pytest.raises(ResultsFault, match=r"was left out; .*0000002-\*\.forgotten") as caught:
         past.session(uuid)
+    assert "--forget" not in str(caught.value)
     with pytest.raises(ResultsFault, match="holds no session nobody"):
         past.forget(["nobody"])
 
@@ -397,6 +398,18 @@ def test_where_nothing_can_be_written_it_is_done_without(made, tmp_path):
     (tmp_path / "file").write_text("")
     (said,) = same(made.path, tmp_path / "file/ledger")
     assert said.endswith("what is new was read without it")
+
+
+def test_a_damaged_file_of_a_ledger_that_is_kept_nowhere_takes_no_other_with_it(made, monkeypatch):
+    monkeypatch.setattr(ledgers, "BYTES", 0)  # a file for each session
+    past = opened(made.path, None)
+    asked = "SELECT count(DISTINCT number), count(*) FROM samples"
+    expected, uuids = past.rows(asked), past.ids()
+    assert len(past.files) == len(uuids) == 6
+    past.files[2].path.write_bytes(b"")
+    assert past.rows(asked) == expected
+    assert past.ids() == uuids
+    assert [session.uuid for session in past.sessions()] == uuids[::-1]
 
 
 LIMITED = """

@@ -144,8 +144,9 @@ class Ledger:
         except OSError as err:
             if self.folder:
                 self._note(f"{self.folder}: {_first_line(err)}; what is new was read without it")
-            self._aside = Path(tempfile.mkdtemp(prefix="acceptance-ledger-"))
-            weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
+            if self._aside is None:
+                self._aside = Path(tempfile.mkdtemp(prefix="acceptance-ledger-"))
+                weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
             try:
                 self._write(wanted, self._aside)
             except OSError as again:
@@ -315,8 +316,13 @@ class Ledger:
         for fault in self.faults:
             if fault.uuid == wanted:
                 raise fault
-        if wanted in self._forgotten.values():
-            raise SessionFault(self.results, wanted, "was left out")
+        for number, left_out in self._forgotten.items():
+            if wanted and left_out == wanted:
+                mark = f"{self.folder}/{number:07}-*.forgotten"
+                raise ResultsFault(
+                    f"{self.results}: session {wanted} was left out; whoever removes {mark} takes "
+                    "it back"
+                )
         for session in self._read(entry for entry in self.entries if entry.uuid == wanted):
             return session
         missing = "holds no session yet" if uuid is None else f"holds no session {uuid}"
