@@ -229,7 +229,7 @@ class OsuBenchmark(PlacedCheck):
             options.append("-T mpi_float")
         program = " ".join([self.executable, *options, *self.places()])
         self.prerun_cmds += [f"{self.launch_command()} {self.contained(program)} > {VALIDATION}"]
-        self.keep_files = [VALIDATION]
+        self.keep_files = [*self.keep_files, VALIDATION]
 
     def time_launch(self):
         """Let the job time the launch of a program that measures nothing itself."""

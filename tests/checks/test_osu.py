@@ -109,6 +109,46 @@ def test_a_recorded_output_is_measured_completely(part):
     assert arguments(site) == [f"-m 1:4194304 {VERIFY}", "-m 1:4194304"]
 
 
+#: Starts two ranks, each on a core of its own, of which the first one prints.
+MPIEXEC = """\
+#!/bin/sh
+while [ "${1#-}" != "$1" ]; do
+    shift 2
+done
+PMI_RANK=1 MPI_LOCALRANKID=1 STATUS={folder}/status.1 "$@" > {folder}/none || exit
+PMI_RANK=0 MPI_LOCALRANKID=0 STATUS={folder}/status.0 "$@"
+"""
+
+
+def placed(site):
+    """Make a site whose ranks say where they stand."""
+    folder = site.folder
+    replay(site, recorded_text(LATENCY))
+    for rank in (0, 1):
+        (folder / f"status.{rank}").write_text(f"Cpus_allowed_list:\t{rank}\n")
+    launcher = folder / "bin/mpiexec"
+    launcher.write_text(MPIEXEC.replace("{folder}", str(folder)))
+    launcher.chmod(0o755)
+    path = f'"env_vars": [["PATH", "{launcher.parent}:$PATH"]]'
+    configure(
+        site,
+        ('"launcher": "local"', '"launcher": "mpiexec"'),
+        ('"verify_placement": False', '"verify_placement": True'),
+        ('"extras": {"suites"', f'{path}, "extras": {{"mpi": "mpich", "suites"'),
+    )
+
+
+USUAL.add("placed", placed, case="=latency ")
+
+
+def test_what_the_node_said_is_kept_beside_the_verified_data(part):
+    site, done = part(USUAL, "placed")
+    assert done.status == 0, done.output
+    kept = {path.name for path in (site.var / "output").rglob("*") if path.is_file()}
+    assert {"validation.out", "without_mpi.json"} <= kept
+    assert {path.rpartition(".")[2] for path in kept} >= {"before", "after"}
+
+
 #: Program -> recorded output, sizes, arguments of each run, and some of the metrics.
 RUNS = {
     "bw": (
