@@ -189,6 +189,17 @@ def test_a_leaf_with_fewer_uplinks_is_named_where_nothing_was_accepted():
     assert told == []
 
 
+def test_a_fault_at_a_leaf_whose_name_ends_alike_explains_no_missing_uplink():
+    tree = those.small()
+    tree.names["leaf01"] = "rack2-leaf02"
+    tree.train(("leaf01", 5), "1xHDR")
+    tree.unplug(("leaf02", 5))
+    told, _ = seen({}, {}, found=those.made(tree)[0], known=None)
+    assert those.named(told) == [
+        ("uplinks", "leaf02"), ("width", "rack2-leaf02[5] - spine01[1]"),
+    ]  # fmt: skip
+
+
 def test_three_cables_in_a_circle_are_three_moved_ones():
     tree = those.small()
     ends = [(f"leaf0{number}", 5) for number in (1, 2, 3)]

@@ -343,12 +343,14 @@ def uplinks(
     """
     leaves = structure(accepted.fabric.topology).leaves if accepted else ()
     then = {leaf.guid: leaf for leaf in leaves}
-    places = " ".join(each.device for each in changed if each.fails)
+    # The names of switches at the ends of links: `leaf01` is no part of `rack2-leaf01`.
+    links = (link for each in changed if each.fails for link in each.device.split(" and "))
+    places = {end.rpartition("[")[0] for link in links for end in link.split(" - ")}
     found = []
     for leaf in structure(topology).fewer:
         name = topology.device_name(leaf.guid)
         before = then.get(leaf.guid)
-        if f"{name}[" in places or (before and before.uplinks == leaf.uplinks):
+        if name in places or (before and before.uplinks == leaf.uplinks):
             continue
         expected = f"{leaf.siblings}, as most leaves of its kind have"
         found.append(
