@@ -142,6 +142,15 @@ def test_a_partition_is_named_where_several_have_a_fabric(site, stored):
     assert "node0001[1] - leaf01[1]: speed HDR, expected EDR" in result.output
 
 
+def test_counters_that_were_not_read_are_none_as_data(site, stored):
+    folder = stored(fat_tree(4, 2, 1))
+    ask = "fabric", "--from", folder, "--format", "json"
+    assert site.acceptance(*ask).data["readings"][0]["counters"] == {}
+    (folder / "1/ibqueryerrors.status").unlink()
+    done = site.acceptance(*ask)
+    assert (done.status, done.data["readings"][0]["counters"]) == (2, None)
+
+
 @requires("ibnetdiscover")
 def test_nobody_may_look(site):
     result = site.acceptance("fabric")

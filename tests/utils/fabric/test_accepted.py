@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
-from acceptance.fabric import stored
-from tests.places import ROOT
+from acceptance.fabric import seen, stored, view
+from tests.places import ROOT, workspace
 from tests.utils.fabric import faults as those
 
 KIND = stored.AcceptedFabric
@@ -88,6 +88,18 @@ def test_a_link_of_which_nothing_is_known_is_kept_and_read_back(tmp_path):
     path = stored.state_path(tmp_path, "made")
     state_files.write(path, stored.State(1e9, None, fabric=kept))
     assert stored.read_state(path).fabric == kept
+
+
+def test_a_fabric_whose_counters_were_never_read_is_accepted_with_the_time_of_its_reading(tmp_path):
+    here = workspace(tmp_path / "var", reference=tmp_path / "reference")
+    _, state = view.judge(
+        those.made(those.small())[0], None, hosts=view.Hosts({}), accepted=None,
+        before=stored.State(0.0, None), now=1.79e9,
+    )  # fmt: skip
+    assert (state.time, state.counters) == (0.0, None)
+    state_files.write(stored.state_path(here.var, "made"), state)
+    (line,) = seen.accept({"name": "made", "partitions": []}, here, "as built")
+    assert "made: accepted as it was read at 2026-09-21T" in line
 
 
 def test_the_example_of_the_readme_is_read(tmp_path):

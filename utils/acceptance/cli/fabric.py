@@ -193,7 +193,7 @@ def _data(found: Seen) -> dict[str, Any]:
             {
                 **{name: getattr(each, name) for name in told},
                 "looked": each.topology is not None,
-                "counters": {str(end): all_of for end, all_of in each.errors.items()},
+                "counters": each.counters and {str(end): it for end, it in each.counters.items()},
             }
             for each in found.readings
         ],

@@ -216,7 +216,7 @@ def accept(system: Mapping[str, Any], workspace: Workspace, reason: str) -> Iter
                     continue
                 deviations = view.changes(before.fabric.topology, fabric.topology)
                 told = plural(len(deviations), "change")
-            when = stored.stamp(state.time)
+            when = stored.stamp(state.read)
             yield f"{name}: accepted as it was read at {when}, {told}: {path}"
             yield from (f"  {each.text}" for each in deviations)
     if cables := stored.known_cables(workspace.var):

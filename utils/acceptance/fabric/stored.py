@@ -9,10 +9,10 @@ and its port::
     {"accepted": {"2026-11-22T18:00:00+00:00": "all is well"},
      "fabric": {"node0001": {"eth1": ["leaf01", "swp7"]}}}
 
-Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: time of
-the last reading (s since the epoch), counters above 0 by port, of each deviation since when it
+Between two readings `var/fabric/` keeps counters, and since when they stand. `<name>.json`: when
+counters were read last (s since the epoch), those above 0 by port, of each deviation since when it
 has been seen (ISO 8601), what each of several cables between two switches sent, and the fabric
-itself, which `acceptance fabric accept` takes over.
+itself, which `acceptance fabric accept` takes over, with the time of its reading.
 `nodes/<node>.json`: the GUIDs of a node's adapters and the other ends of its cables of Ethernet, as
 the link check found them.
 """
@@ -195,8 +195,9 @@ _PATIENCE = 60.0
 
 
 class State(Struct, forbid_unknown_fields=True):
-    """The last reading: `time` is 0, and `counters` and `fabric` None, where there was none.
+    """The last reading: `time` is that of its counters, `read` that of its fabric.
 
+    Both are s since the epoch, 0 where there was none; then `counters` and `fabric` are None.
     `traffic` has of each cable beside others what both of its ends had sent, and how much more that
     was than at the reading before, None where that is not known; in words of 4 bytes.
     """
@@ -206,9 +207,10 @@ class State(Struct, forbid_unknown_fields=True):
     since: dict[str, str] = {}
     fabric: Kept | None = None
     traffic: KeptTraffic = {}
+    read: float = 0.0
 
     def hours(self, now: float) -> float:
-        """Return how long ago the last reading was; a clock that was set back counts as nothing."""
+        """Return how long ago counters were read; a clock that was set back counts as nothing."""
         return max(0.0, now - self.time) / 3600
 
 

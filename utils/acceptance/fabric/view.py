@@ -425,8 +425,8 @@ def judge(
     ]
     fabric = Kept.of(topology)
     if counters is None:  # of those of the last reading it is known when they were read
-        return told, State(before.time, before.counters, since, fabric, sent)
-    return told, State(now, kept_of(counters), since, fabric, sent)
+        return told, State(before.time, before.counters, since, fabric, sent, now)
+    return told, State(now, kept_of(counters), since, fabric, sent, now)
 
 
 def key_of(seen: Finding) -> str:

@@ -100,7 +100,7 @@ def reading(source: Source, case: Ran) -> Reading:
     except Fault as err:
         faults.append(str(err))
         source.note(err)
-    at = stored.stamp(state.time)[:16].replace("T", " ") + " UTC" if state.time else ""
+    at = stored.stamp(state.read)[:16].replace("T", " ") + " UTC" if state.read else ""
     return Reading(case, name, topology, accepted, state.since, at, tuple(faults))
 
 
