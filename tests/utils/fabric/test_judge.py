@@ -6,7 +6,9 @@ import pytest
 
 from acceptance.core import state_files
 from acceptance.fabric import Facts, kinds, stored, view
+from acceptance.fabric import seen as seeing
 from acceptance.fabric.errors import limit
+from acceptance.machine import SchedulerFault
 from tests.utils.fabric import faults as those
 
 FOUND, _ = those.made(those.small())
@@ -158,6 +160,20 @@ def test_hosts_of_no_partition_are_compared_with_what_was_accepted_only():
     )  # fmt: skip
     assert those.named(told) == []
     assert "1 link of hosts that belong to no partition" in told[0].text
+
+
+def test_hosts_of_a_scheduler_that_does_not_answer_are_said_to_be_judged_by_no_facts(monkeypatch):
+    def silent(*_):
+        raise SchedulerFault("sinfo: Unable to contact slurm controller")
+
+    monkeypatch.setattr(seeing, "nodes_of", silent)
+    hosts = seeing.hosts_of([(those.HDR, "slurm", ())])
+    told, _ = view.judge(
+        FOUND, {}, hosts=hosts, accepted=KNOWN, before=stored.State(1e9, {}), now=1e9
+    )
+    (said,) = told
+    assert (said.kind, said.fails) == (kinds.NOT_JUDGED, False)
+    assert said.text.endswith("the facts of a partition: sinfo: Unable to contact slurm controller")
 
 
 def test_an_adapter_that_the_facts_do_not_declare_is_not_judged_by_them():

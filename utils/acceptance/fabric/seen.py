@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
@@ -73,16 +72,19 @@ def hosts_of(
     by_node: dict[str, Facts] = {}
     away: dict[str, str] = {}
     alone: list[Facts] = []
+    silent = ""
     for facts, scheduler, access in partitions:
         if scheduler not in ASKED:
             alone.append(facts)
             continue
-        with suppress(SchedulerFault):  # the doctor says it, and whoever counts the nodes
+        try:
             for node in nodes_of(scheduler, access):
                 by_node[node.name] = facts
                 away |= {} if node.up else {node.name: node.text}
+        except SchedulerFault as err:
+            silent = str(err)
     others = only or (alone[0] if len(alone) == 1 else None)
-    return view.Hosts(by_node, None if by_node else others, away)
+    return view.Hosts(by_node, None if by_node else others, away, silent)
 
 
 @dataclass(frozen=True)

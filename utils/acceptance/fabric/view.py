@@ -258,12 +258,13 @@ class Hosts:
     """Which facts judge the link of a host: those of the partition that its node belongs to.
 
     `others` are those of all other nodes, None where these may be of any kind (storage, login).
-    `away` are nodes that are not up, and why.
+    `away` are nodes that are not up, and why. `silent`: why a scheduler told no nodes of its own.
     """
 
     by_node: Mapping[str, Facts]
     others: Facts | None = None
     away: Mapping[str, str] = field(default_factory=dict)
+    silent: str = ""
 
     def rate(self, node: str, name: str) -> Rate | None:
         """Return what the facts demand of an adapter, by its node and its name, if any do.
@@ -301,6 +302,9 @@ def trained(topology: Topology, hosts: Hosts) -> list[Finding]:
     if unjudged:
         text = f"{plural(unjudged, 'link')} of hosts that belong to no partition are compared with "
         found.append(observation(kinds.NOT_JUDGED, "hosts", text + "what was accepted only"))
+    if hosts.silent:
+        text = f"links of its hosts are not compared with the facts of a partition: {hosts.silent}"
+        found.append(observation(kinds.NOT_JUDGED, "scheduler", text))
     # Of each switch the best speed of any of its links: it may be an older one.
     best = {
         guid: max((link.speed for _, _, link in topology.graph.edges(guid, "link")), key=_rank)
