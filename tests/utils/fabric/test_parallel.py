@@ -145,4 +145,4 @@ def test_a_cable_that_carries_nothing_is_seen_in_a_fabric(look):
     ]
     (second.folder / "traffic.status").unlink()
     (fault,) = outputs.read(second.folder).faults
-    assert "it was not run, so the counters of data were not read" in fault.text
+    assert "it was not run, so the counters of data cannot be read" in fault.text

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-# ---- What is reported (changepoint.py, regressions/judge.py, regressions/scan.py)
+# ---- What is reported (changepoint.py, regressions/progress.py, regressions/judge.py)
 
 #: Score of a change that is reported: one false alarm in 100 years of nightly samples of a series.
 #: [derived] ln(100 years x 365 nights): a score is the logarithm of an average run length.
@@ -34,7 +34,7 @@ SUSPICIOUS = 4.0
 #: fit a processor's cache, a batch stays below 1 GB.
 BLOCK, BATCH = 500, 4_000_000
 
-# ---- The sequential detector (detector.py, evidence.py)
+# ---- The sequential detector (changepoint.py, evidence.py)
 
 #: A level of fewer samples than this is an excursion: the return from it is no regression.
 #: [chosen] a week of nights.
@@ -84,7 +84,7 @@ SAME_LEVEL = 3
 #: [tuned] all families, by `--calibrate`, as the largest offset that this leaves with the slope 1.
 SCORE_OFFSET, SCORE_SLOPE = 1.4, 1.0
 
-# ---- The noise of a series (noise.py)
+# ---- The noise of a series (evidence.py)
 
 #: Least standard deviation of a logarithm. [chosen] what is steadier than 0.25 % is steady by
 #: rounding: programs print 3 to 4 digits.
@@ -108,7 +108,7 @@ PHI_DOUBTED, PHI_FULL, PHI_FULL_LATER = 0.25, 1.5, 0.5
 #: [tuned] the AR(1) families.
 PHI_YOUNG, PHI_GROWN = 60, 105
 
-# ---- Young series (young_series.py)
+# ---- Young series (evidence.py)
 
 #: Samples of a level, and of a series before the first decision at the default threshold is
 #: possible, however large and clear the change: 5 of a level and 2 of a change. [tuned] the bimodal
@@ -270,7 +270,7 @@ CAUSE_NEAR = 0.1
 #: Messages of which the 99th percentile is told, in bytes. [chosen] longer ones are few in a loop.
 CAUSE_SHORT = 1024
 
-# ---- Drift and the baseline (regressions/changes.py, new_baseline.py)
+# ---- Drift and the baseline (regressions/changes.py, regressions/new_baseline.py)
 
 #: Samples whose median is compared with the baseline. [chosen] a working week of nights.
 DRIFT_SAMPLES = 5
@@ -291,7 +291,7 @@ BASELINE_SPREADS = 3.0
 #: The spread does not see a change that has fewer samples than the level before it.
 BASELINE_STRAYS = 0.1
 
-# ---- What is no longer measured (regressions/judge.py, vanished.py), and sessions (history/)
+# ---- What is no longer measured, and sessions (regressions/changes.py, regressions/history.py)
 
 #: A series is stale when its newest sample is older than this (s), and older than this many times
 #: the usual time between its samples. [chosen] a week.

@@ -527,7 +527,7 @@ def _answered(folder: Path, program: str, faults: list[Finding]) -> bool:
     elif status == "late":
         kind, text = "late", f"it did not end in time; {last}"
     elif status == "":
-        kind, text = "not-run", f"it was not run, so {what} were not read"
+        kind, text = "not-run", f"it was not run, so {what} cannot be read"
     elif "MAD port" in errors:
         kind = "permission"
         text = "the adapter cannot be asked: /dev/infiniband/umad* is missing (module ib_umad) "

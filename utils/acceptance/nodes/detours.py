@@ -129,8 +129,7 @@ class Late:
 class Tail:
     """The late messages of a pair of ranks, and what made them late.
 
-    `usual` is the median time of a message (us, by round trips), `weight` how many late messages
-    each of `late` stands for, since no more are written.
+    `weight` is how many late messages each of `late` stands for, since no more are written.
     """
 
     pair: Pair
@@ -167,7 +166,7 @@ def tail_of(measured: Measured, pair: Pair) -> Tail:
             for each in messages_of(exchange, clock)
         ]
         both.sort(key=lambda each: -each.excess)
-        # One of them was late; the other one, too, if it took half as much longer by itself.
+        # One of them was late; the other one, too, if it alone took so much longer.
         late += [both[0], *(each for each in both[1:] if each.excess >= pair.beyond_us)]
     return Tail(pair, (names[0], names[1]), clock, tuple(late))
 

@@ -175,12 +175,8 @@ class Series:
         """Return `system:partition+environment check metric`."""
         return f"{self.case.key.where} {self.case.key.check} {self.metric}"
 
-    def index(self, session: PastSession) -> int:
-        """Return the number of the first sample of a session or of a later one."""
-        return self.index_of(session.number)
-
     def index_of(self, number: int) -> int:
-        """Return the number of the first sample of the session of this number, or of a later."""
+        """Return the index of the first sample of the session of this number, or of a later one."""
         return bisect_left(self.samples, number, key=lambda sample: sample.session.number)
 
 

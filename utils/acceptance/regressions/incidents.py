@@ -88,7 +88,7 @@ def _texts(affected: Sequence[Change]) -> str:
 
 def _split(change: Change) -> tuple[list[Sample], list[Sample]]:
     """Return the samples before the change, and those since."""
-    samples, at = change.series.samples, change.series.index(change.session)
+    samples, at = change.series.samples, change.series.index_of(change.session.number)
     return samples[max(at - CAUSE_BEFORE, 0) : at], samples[at:]
 
 
@@ -140,7 +140,7 @@ def _nodes(affected: Sequence[Change], others: Iterable[Series]) -> str:
     unaffected = {
         node
         for one in others
-        for sample in one.samples[one.index(first) :]
+        for sample in one.samples[one.index_of(first.number) :]
         for node in sample.nodes
     }
     before = {node for samples, _ in split_samples for sample in samples for node in sample.nodes}
@@ -149,7 +149,7 @@ def _nodes(affected: Sequence[Change], others: Iterable[Series]) -> str:
         return f"all ran on {_names(culprits)}, and nothing else did"
     new = shared - before
     if new and before:
-        return f"all sample on {_names(new)} since then, and did not before"
+        return f"all ran on {_names(new)} since then, and not before"
     return ""
 
 
@@ -257,7 +257,7 @@ def _companion(series: Series, anchor: PastSession, recent: Recent) -> Change | 
     error = MEDIAN_ERROR * spread * math.sqrt(1 / len(before) + 1 / len(after))
     if worse < NIGHT_LEAST or worse < COMPANION_APART * error:
         return None
-    samples, at = series.samples, series.index(anchor)
+    samples, at = series.samples, series.index_of(anchor.number)
     return Change(
         series,
         "regression",

@@ -1,6 +1,6 @@
 """What became worse, of all that was ever measured, as of the newest session.
 
-What was found in the past was decided from what there was at that time (`progress/`), and is not
+What was found in the past was decided from what there was at that time (`progress.py`), and is not
 decided again: so an incident keeps its identity. The samples of the past are read only of series
 that became worse, that have a baseline, or that an open incident asks about.
 """

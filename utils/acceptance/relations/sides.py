@@ -1,7 +1,4 @@
-"""The samples that a side of a comparison stands for, out of a history.
-
-What a side of a comparison may be called, as text: read here, looked up in `sides`.
-"""
+"""What a side of a comparison may be called, and the samples of a history that it stands for."""
 
 import re
 from collections.abc import Iterable, Sequence

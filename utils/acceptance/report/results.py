@@ -79,7 +79,7 @@ class Results:
 
     place: Place
     sweeps: dict[tuple[object, ...], Sweep] = field(default_factory=dict)
-    #: The cases that failed, and have not passed since.
+    #: The cases that did not pass in their newest session.
     failures: list[Ran] = field(default_factory=list)
     newest: Session | None = None
     _ended: set[tuple[str, str]] = field(default_factory=set)
@@ -192,7 +192,7 @@ class Kind:
                     simulated=place.simulated, empty=not (failures or plots))  # fmt: skip
 
     def _failed(self, source: Source, found: Results) -> list[tuple[str, str]]:
-        """Return its cases that failed and have not passed since, with their addresses."""
+        """Return its cases that did not pass in their newest session, with their addresses."""
         listed = []
         for ran in found.failures:
             case, when = ran.case, time_text(ran.session.start)
