@@ -4,5 +4,5 @@ from acceptance.campaigns import bisect, changes, conclusion, nodes, power, prot
 from acceptance.campaigns.markdown import markdown
 from acceptance.campaigns.protocol import ACCEPTED, REJECTED, RESERVED
 from acceptance.campaigns.runner import Runner
-from acceptance.campaigns.state import Busy, CampaignFault, State, Step
+from acceptance.campaigns.state import Busy, State, Step
 from acceptance.campaigns.steps import Preview, preview

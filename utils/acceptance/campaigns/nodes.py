@@ -134,10 +134,6 @@ def asked_nodes(state: State, configuration: Site) -> Nodes:
     )
 
 
-#: Names of nodes that a line shows.
-_SHOWN = 8
-
-
 def turns(
     system: Mapping[str, Any], nodes: Mapping[str, Sequence[SlurmNode]], earlier: Iterable[State]
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:

@@ -11,7 +11,6 @@ from datetime import datetime
 from typing import IO
 
 from acceptance import ledger
-from acceptance.campaigns import runner
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.state import (
     DONE,
@@ -121,7 +120,7 @@ class Runner:
         self.state.save()
         again = f", without {len(done)} tests that were over" if done else ""
         self.say(f"=== {attempt.started} {self.state.id}: {step.name}{again}")
-        self.say(f"=== {runner.told(self.state, step)}")
+        self.say(f"=== {told(self.state, step)}")
         attempt.status = self._reframe(
             command, reframe_environment(self.workspace, many_jobs=step.name == LINKS)
         )

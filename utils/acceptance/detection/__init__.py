@@ -13,4 +13,3 @@ from acceptance.detection import (
     sequential,
     state,
 )
-from acceptance.detection.changepoint import Scan

@@ -27,7 +27,7 @@ from acceptance.verdict.nodes import (
     Paired,
     PartitionNodes,
     node_lines,
-    place_of,
+    short_name,
     stated_nodes,
     written_nodes,
 )

@@ -16,7 +16,7 @@ from acceptance.report.pages.fabric import leaves
 from acceptance.report.plot_model import Page
 from acceptance.report.runs import Outcome, Ran, Run, since, software, told
 from acceptance.report.source import Place, Source
-from acceptance.verdict import Verdict, of_case
+from acceptance.verdict import Verdict, of_case, short_name
 
 #: Cases of a change, and findings of a kind, that are listed; the sessions have all of them.
 SHOWN = 10
@@ -217,7 +217,7 @@ def _standing(
     )  # fmt: skip
     worst: dict[str, tuple[int, Finding]] = {}
     for number, finding in named:
-        for name in map(_short, finding.nodes):
+        for name in map(short_name, finding.nodes):
             worst.setdefault(name, (number, finding))
     found: dict[str, list[Node]] = {}
     judged = _judged(source.runs, place, newest, cases)
@@ -235,7 +235,7 @@ def _standing(
         found.setdefault(of_leaf.get(name, ""), []).append(Node(name, outcome, text, link))
     leaves = dict(sorted(found.items(), key=lambda one: natural(one[0])))
     red = {name for _, finding in named if LOOKS[finding.severity] == "bad"
-           for name in map(_short, finding.nodes)}  # fmt: skip
+           for name in map(short_name, finding.nodes)}  # fmt: skip
     blamed = not judged.keys().isdisjoint(red)
     return Standing(place, run, cases, leaves, blamed)
 
@@ -258,13 +258,8 @@ def _judged(
         judged = [*own.compared, *own.looked_at * ((place.name,) not in unjudged)]
         found |= dict.fromkeys(judged, Outcome.GREEN)
         found |= dict.fromkeys(own.not_up, Outcome.NOT_MEASURED)
-    short = {_short(name): outcome for name, outcome in found.items()}
+    short = {short_name(name): outcome for name, outcome in found.items()}
     return {name: short[name] for name in sorted(short, key=natural)}
-
-
-def _short(name: str) -> str:
-    """Return a node's name without its domain: not everybody who names it writes that."""
-    return name.partition(".")[0]
 
 
 def _changes(newest: Run | None, before: Run | None) -> dict[str, list[Any]]:
