@@ -4,12 +4,12 @@ import fcntl
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 from acceptance.rfm.process import GRACE
 from tests.conftest import DATA
 from tests.places import PATIENCE
+from tests.processes import wait_until
 from tests.recorded import REPLAYED
 
 #: Two cases, of one step.
@@ -121,18 +121,5 @@ class Held:
             fcntl.flock(lock, fcntl.LOCK_EX)
 
     @staticmethod
-    def runs(number):
-        """Tell whether a process runs; one that has ended may wait for its parent."""
-        try:
-            return (
-                Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-            )
-        except OSError:
-            return False
-
-    @staticmethod
     def wait_for(true):
-        end = time.monotonic() + PATIENCE
-        while not true():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        assert wait_until(true)

@@ -1,9 +1,8 @@
 """Results databases of all oddities that a history may have; and a history as plain data."""
 
-import json
 import random
 
-from tests.made import FIRST, NIGHT, SOFTWARE, Case, one_night
+from tests.made import FIRST, NIGHT, SOFTWARE, one_night
 
 #: Sessions of `grow`.
 NIGHTS = 14
@@ -79,10 +78,3 @@ def as_data(history):
         "faults": [str(fault) for fault in history.faults],
         "left_out": history.left_out,
     }  # fmt: skip
-
-
-def as_text(history):
-    return json.dumps(as_data(history), indent=1)
-
-
-__all__ = ["NIGHTS", "Case", "as_data", "as_text", "grow", "odd"]

@@ -330,13 +330,6 @@ def test_every_module_and_folder_of_the_package_page_is_there():
     assert len(named) > 50
 
 
-@each_page
-def test_every_name_that_a_page_says_to_be_in_a_module_is_there(page):
-    for name, module in re.findall(r"`(\w+)` (?:in|of) `([\w/]+\.py)`", read(page)):
-        places = [place / module for place in (ROOT, PACKAGE) if (place / module).exists()]
-        assert any(re.search(rf"\b{name}\b", read(place)) for place in places), (name, module)
-
-
 def test_each_task_of_the_first_page_is_a_command_and_a_page():
     table = read(ROOT / "README.md").partition("## Six tasks")[2].partition("\n\n`")[0]
     rows = [row for row in table.splitlines() if re.match(r"\| [a-z]+ (?!want)", row)]

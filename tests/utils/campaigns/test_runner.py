@@ -14,6 +14,7 @@ from acceptance.campaigns import state as campaign
 from tests.campaigns import CASES, NAMES, Held
 from tests.conftest import Site
 from tests.places import PATIENCE, ROOT
+from tests.processes import alive
 
 NIGHT = ("nightly", "--no-alerts")
 
@@ -85,7 +86,7 @@ def test_killed_it_holds_the_lock_until_its_reframe_has_ended_and_repeats_nothin
     held.kill(process)
     held.wait_for_lock()
     # A process that ends lets go of its files first.
-    held.wait_for(lambda: not held.runs(reframe))
+    held.wait_for(lambda: not alive([reframe]))
     assert held.step("imb")["state"] == "running"
     done = held.run(*NIGHT)
     assert done.status == 0, done.output
@@ -112,7 +113,7 @@ def test_when_reframe_is_killed_too_the_step_is_repeated_and_nothing_is_left_of_
     assert done.status == 0, done.output
     assert sorted(held.ran) == sorted(NAMES * 2)
     assert any(f"process {number} of " in done.output for number in left)
-    assert not any(held.runs(number) for number in left)
+    assert not alive(left)
     assert [step["state"] for step in held.states[0]["steps"][:1]] == ["done"]
 
 
