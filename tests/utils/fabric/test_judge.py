@@ -1,11 +1,13 @@
 """What counters, medians and facts say of a made fabric, beside the faults of `test_faults`."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from acceptance.core import state_files
-from acceptance.fabric import Facts, kinds, stored, view
+from acceptance.core.findings import Finding
+from acceptance.fabric import Facts, kinds, outputs, stored, view
 from acceptance.fabric import seen as seeing
 from acceptance.fabric.errors import limit
 from acceptance.machine import SchedulerFault
@@ -98,6 +100,19 @@ def test_a_state_is_kept_and_read_back(tmp_path):
     assert again.counters == {str(END): {"LinkDownedCounter": 7}}
     assert (again.time, again.since) == (kept.time, kept.since)
     assert stored.read_state(tmp_path / "none").counters is None
+
+
+def test_a_port_that_did_not_answer_once_has_neither_counted_anew_nor_grown(tmp_path):
+    workspace = SimpleNamespace(var=tmp_path, reference=tmp_path)
+    silent = (Finding("half", "1 question of counters got no answer", True, (), "ibqueryerrors"),)
+    counted = {END: {"LinkDownedCounter": 7}}
+    found = []
+    for number, (counters, faults) in enumerate([(counted, ()), ({}, silent), (counted, ())]):
+        reading = outputs.Reading(tmp_path, FOUND, counters, faults=faults, end=10**9 + number)
+        told = seeing.judge_readings([reading], "made", view.Hosts({}, those.HDR), workspace)
+        state_files.write(stored.state_path(tmp_path, "made"), told.state)
+        found.append([each for each in words(told.deviations) if each != "not-judged"])
+    assert found == [["standing"], [], ["standing"]]
 
 
 def test_since_when_is_the_first_reading_that_showed_it():

@@ -181,6 +181,7 @@ def judge_readings(
     path = stored.path_of(workspace.reference, name)
     accepted = stored.read(path, stored.AcceptedFabric)
     uncounted = any(each.counters is None for each in readings)
+    half = any(fault.device == _COUNTERS for each in readings for fault in each.faults)
     before = stored.read_state(stored.state_path(workspace.var, name))
     errors = {end: it for each in readings for end, it in each.errors.items()}
     told = [each.traffic for each in readings if each.traffic is not None]
@@ -189,7 +190,7 @@ def judge_readings(
         deviations, state = view.judge(
             joined, None if uncounted else errors, hosts=hosts, accepted=accepted,
             before=before, now=max(each.end or 0 for each in readings) or time.time(),
-            traffic=traffic,
+            traffic=traffic, half=half,
         )  # fmt: skip
     except ValueError as err:  # a cable was moved between two readings
         raise Fault(f"{name}: its readings contradict each other: {err}; read it again") from None

@@ -397,11 +397,13 @@ def judge(
     before: State,
     now: float,
     traffic: Counters | None = None,
+    half: bool = False,
 ) -> tuple[list[Finding], State]:
     """Return what one reading shows, each thing once, and the state to keep for the next one.
 
     `counters`, and `traffic`, those of data, are None where they were not read. `before` is the
-    state of the last reading, `now` the time of this one (s since the epoch).
+    state of the last reading, `now` the time of this one (s since the epoch). `half`: not all ports
+    answered when they were asked for their counters; which did not is not known.
     """
     found = trained(topology, hosts)
     if accepted is None:
@@ -411,8 +413,14 @@ def judge(
         found += changes(accepted.fabric.topology, topology, hosts.away)
     found += uplinks(topology, accepted, found)
     found += off_rails(topology, accepted)
+    past, held = before.counters, kept_of({})
+    if half and past and counters is not None:
+        # A port that is not told has no errors, or did not answer: the next reading tells.
+        answered = {*map(str, counters)}
+        held = {end: values for end, values in past.items() if end not in answered}
+        past = {end: values for end, values in past.items() if end in answered}
     if counters is not None:
-        found += errors(topology, counters, before.counters, before.hours(now))
+        found += errors(topology, counters, past, before.hours(now))
     found += single_points(topology)
     sent = before.traffic
     if traffic is not None:
@@ -430,7 +438,7 @@ def judge(
     fabric = Kept.of(topology)
     if counters is None:  # of those of the last reading it is known when they were read
         return told, State(before.time, before.counters, since, fabric, sent, now)
-    return told, State(now, kept_of(counters), since, fabric, sent, now)
+    return told, State(now, {**held, **kept_of(counters)}, since, fabric, sent, now)
 
 
 def key_of(seen: Finding) -> str:
