@@ -94,6 +94,19 @@ def test_without_a_past_nothing_is_green(tmp_path):
     assert only.context["said"].startswith("cannot judge")
 
 
+def test_runs_that_have_nothing_in_common_are_told_so_and_nothing_else(tmp_path):
+    workspace = report_data.workspace(tmp_path)
+    database = Database(workspace.results)
+    for number in range(2):
+        database.add([one_night(number, number)])
+    source = report_data.source(tmp_path)
+    (only,) = compare.pages(source)
+    assert only.context["said"] == "cannot judge: A and B have no metric in common"
+    html = (report_data.site(source, tmp_path / "site") / only.path).read_text()
+    assert "nothing: A and B have no metric in common" in html
+    assert "metric that was judged" not in html
+
+
 def test_a_simulated_side_is_marked(tmp_path):
     workspace = report_data.workspace(tmp_path)
     database = Database(workspace.results)

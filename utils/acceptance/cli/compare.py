@@ -120,11 +120,8 @@ def _facts(found: Comparison) -> Iterator[tuple[str, str]]:
         chance = f"at most {100 * found.chance:.0f} % (Holm), {found.level:.2g} for each"
         count = plural(found.judged, "metric")
         yield "judged", f"{count}; any false word among all of them: {chance}"
-    elif any(row.a and row.b for row in found.rows):
-        why = "of no metric that both have is the noise known, and small enough to tell"
-        yield "judged", f"nothing: {why}"
     else:
-        yield "judged", "nothing: A and B have no metric in common"
+        yield "judged", f"nothing: {found.why_none}"
     for note in found.notes:
         yield "note", note
 

@@ -114,6 +114,15 @@ class Comparison:
         """Tell whether either side was simulated."""
         return self.a.simulated or self.b.simulated
 
+    @property
+    def why_none(self) -> str:
+        """Return why nothing was judged; empty: something was."""
+        if self.judged:
+            return ""
+        if any(row.a and row.b for row in self.rows):
+            return "of no metric that both have is the noise known, and small enough to tell"
+        return "A and B have no metric in common"
+
     def of(self, word: Word) -> list[Row]:
         """Return the rows of a word."""
         return [row for row in self.rows if row.word == word]

@@ -118,13 +118,10 @@ def _result(found: Comparison) -> tuple[str, str]:
     worse = found.counts["worse"]
     if worse:
         return "bad", f"{plural(worse, 'metric')} worse"
-    if not found.judged:
-        why = "of no metric that both have is the noise known, and small enough to tell"
-    elif found.failed:
-        why = f"{plural(len(found.failed), 'case')} of A failed in B"
-    else:
-        return "good", "nothing worse"
-    return "open", f"cannot judge: {why}"
+    failed = f"{plural(len(found.failed), 'case')} of A failed in B" if found.failed else ""
+    if why := found.why_none or failed:
+        return "open", f"cannot judge: {why}"
+    return "good", "nothing worse"
 
 
 def place(row: Row) -> str:
