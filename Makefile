@@ -6,7 +6,7 @@ WHEELS := var/wheels
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run demo drills coverage test lines check bench spack mirror lock clean
+.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release spack mirror lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -49,6 +49,16 @@ check: setup-test  ## lint, format and types
 
 bench: setup-test $(VENV)/.installed-bench  ## ratios: our harness against plain ReFrame, our detection against others
 	@. ./env.sh && $(VENV)/bin/python -m tests.bench $(BENCHES)
+
+# Afterwards var/dist has what anybody gets who builds this commit, byte for byte.
+release: $(VENV)/.installed  ## build wheel and sdist of this commit into var/dist, with SHA256SUMS
+	@test -z "$$(git status --porcelain)" \
+	  || { echo "make: a release is of a commit; commit or remove what 'git status' lists" >&2; exit 1; }
+	@rm -rf var/dist && $(VENV)/bin/python -m hatchling build -d var/dist >/dev/null
+	@cd var/dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
+
+matrix: setup-test  ## with each Python, ReFrame and set of dependencies: make matrix ARGS=--list
+	@. ./env.sh && $(VENV)/bin/python -m tests.matrix $(ARGS)
 
 setup: $(VENV)/.installed $(WHEELS)/.installed
 setup-test: setup $(VENV)/.installed-test

@@ -16,6 +16,7 @@ import pytest
 
 from acceptance.core import machine
 from tests.conftest import BIN, Result
+from tests.matrix import pins
 from tests.places import HERE, ROOT, WHEELS
 
 LOCK = (ROOT / "requirements.lock").read_text()
@@ -28,8 +29,6 @@ MORE = os.environ.get("REFRAME", "").split()
 NEXT = next((name for name in MORE if "/" in name), None)
 #: One environment a release of ReFrame and a lock file; they last, for all but our wheel does.
 KEPT = HERE.root / "var/reframe"
-#: Packages that some releases of ReFrame want in a version of their own.
-FREE = ("reframe-hpc", "lxml", "jsonschema", "polars")
 
 
 def requirement(version):
@@ -97,12 +96,11 @@ def make(folder, version):
     That of the lock file is one that there is: whoever cannot have it has no network.
     """
     assert not uv("venv", "-q", "--python", sys.executable, folder).returncode
-    pinned = re.sub(r"\\\n\s+--hash=\S+|\\$", "", LOCK, flags=re.M).splitlines()
     constraints = folder / "constraints.txt"
-    constraints.write_text("\n".join(x for x in pinned if x.split("==")[0] not in FREE))
+    constraints.write_text(pins("requirements.lock"))
     options = ("pip", "install", "-q", "--python", folder / "bin/python")
-    pins = ("-c", constraints, "-r", ROOT / "pyproject.toml")
-    done = uv(*options, *pins, requirement(version))
+    wanted = ("-c", constraints, "-r", ROOT / "pyproject.toml", requirement(version))
+    done = uv(*options, *wanted)
     if done.returncode:
         known = (*options, "--dry-run", "--no-deps", "--reinstall", "--refresh")
         if uv(*known, f"reframe-hpc=={PINNED}").returncode:

@@ -159,11 +159,12 @@ def _numbers(release: str) -> tuple[int, ...]:
 
 
 def commit(root: Path) -> str:
-    """Return the commit of a clone, `-dirty` where files differ from it; empty: no clone of git.
+    """Return the commit of a clone, `-dirty` where files differ from it; empty: nothing tells it.
 
-    A folder that is inside a clone of something else has none.
+    An installed copy and an unpacked sdist have that which they were built from in their file
+    `COMMIT` (utils/hatch_build.py). A folder inside a clone of something else has none.
     """
     if not (root / ".git").exists():
-        return ""
+        return read_text(root / "COMMIT").partition(" ")[0]
     done = run(["git", "describe", "--always", "--dirty", "--tags"], 30, folder=root)
     return "" if done.fault else done.out.strip()

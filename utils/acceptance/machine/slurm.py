@@ -14,7 +14,8 @@ What Slurm's `scontrol` and `srun` say of a cluster: records of `Key=Value`, and
 `scontrol show config` has an entry a line, `ClusterName             = acceptance`. Of lists such as
 `node[01-04,7]` only names are needed, which Slurm also writes out itself, a record each.
 
-Sources: scontrol(1) and srun(1) of Slurm 22.05; node states of sinfo(1).
+Sources: scontrol(1) and srun(1) of Slurm 22.05; node states of sinfo(1); what 23.02 to 26.05 print
+more or otherwise, `src/api/node_info.c`, `partition_info.c` and `slurm/slurm.h` of each.
 
 What Slurm says of a job that did not end by itself. Sources: what `slurmstepd` of Slurm 22.05
 writes to a job's standard error (`src/slurmd/slurmstepd/req.c`), the job states of sacct(1), and
@@ -49,10 +50,10 @@ _NOTHING = ("", "(null)", "N/A", "None", "none")
 
 #: States and flags in which a node takes no job of everyone, or is not there.
 _AWAY = {
-    "BLOCKED", "DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "FAIL", "FAILING", "FUTURE",
-    "INVAL", "INVALID_REG", "MAINT", "MAINTENANCE", "NOT_RESPONDING", "NO_RESPOND", "PERFCTRS",
-    "POWER_DOWN", "POWERING_DOWN", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED", "RESERVED",
-    "UNKNOWN",
+    "BLOCKED", "DOWN", "DRAIN", "DRAINED", "DRAINING", "ERROR", "EXTERNAL", "FAIL", "FAILING",
+    "FUTURE", "INVAL", "INVALID_REG", "MAINT", "MAINTENANCE", "NOT_RESPONDING", "NO_RESPOND",
+    "PERFCTRS", "POWER_DOWN", "POWERING_DOWN", "REBOOT", "REBOOT_ISSUED", "REBOOT_REQUESTED",
+    "RESERVED", "UNKNOWN",
 }  # fmt: skip
 #: Those of a node that is kept for a reservation, whose jobs do get it; and those that a
 #: reservation with the flag MAINT has beside. A node may be in another reservation with that flag.
@@ -465,8 +466,9 @@ _ADDED = re.compile(
 _SAYS_END = re.compile(
     r"exited on signal \d+|\] (Signal: |Caught signal \d+)"
     r"|srun: error: \S+: tasks? [^:]+: (?!Exited with exit code)"
-    # A step without a reason is cancelled because one of its tasks failed.
-    r"|slurmstepd: error: (?!\*\*\* STEP \S+ ON \S+ CANCELLED AT \S+ \*\*\*)"
+    # A step without a reason is cancelled because one of its tasks failed; 25.05 and newer say so.
+    r"|slurmstepd: error: (?!\*\*\* STEP \S+ ON \S+ CANCELLED AT \S+"
+    r"( DUE to SIGNAL [^*]+| DUE TO TASK FAILURE)? \*\*\*)"
 )
 
 
@@ -531,7 +533,7 @@ def cut_short(errors: str, state: str = "") -> Finding | None:
     `TIMEOUT`). Slurm's exit status of such a job may well be 0. Kinds: time-limit, job-ended.
     """
     # A step alone is also ended when one of its ranks has crashed, which then says more itself.
-    said = [*_ENDED.finditer(errors)]
+    said = [match for match in _ENDED.finditer(errors) if "DUE TO TASK FAILURE" not in match["how"]]
     jobs = [match for match in said if match["what"] == "JOB"]
     first = next(iter([*jobs, *(match for match in said if " DUE TO " in match["how"])]), None)
     if killed := _KILLED.search(errors):
