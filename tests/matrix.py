@@ -80,7 +80,7 @@ class Outcome:
 
 def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a program in the clone; what it prints and its errors are together."""
-    mine = ("RFM_", "ACCEPT", "MAKE", "PYTHON", "VIRTUAL_ENV", "UV_")
+    mine = ("RFM_", "ACCEPT", "MAKE", "PYTHON", "VIRTUAL_ENV")
     kept = {name: text for name, text in os.environ.items() if not name.startswith(mine)}
     try:
         return subprocess.run(
@@ -94,7 +94,7 @@ def run(*command: object, **variables: str) -> subprocess.CompletedProcess[str]:
 
 def uv(*words: object) -> str:
     """Run uv; raises Untried with the line that says why it failed, without any address."""
-    done = run(BIN / "uv", *words)
+    done = run(BIN / "uv", *words, UV_PYTHON_INSTALL_DIR=str(FOLDER / "pythons"))
     if done.returncode:
         lines = [re.sub(r"^\W+", "", line) for line in done.stdout.splitlines() if line.strip()]
         said = [line for line in lines if not line.startswith(("warning", "hint"))] or [""]
@@ -109,7 +109,6 @@ def interpreter(release: str) -> Path:
         path = Path(folder, f"python{release}")
         if path.exists() and run(path, "-c", "import venv").returncode == 0:
             return path
-    os.environ["UV_PYTHON_INSTALL_DIR"] = str(FOLDER / "pythons")
     try:
         uv("python", "install", "-q", "--no-bin", release)
         return Path(uv("python", "find", "--managed-python", release).strip())
@@ -180,7 +179,7 @@ def tests(python: Path | str, name: str, told: str, *words: str) -> Outcome:
     xml.unlink(missing_ok=True)
     options = ("-q", "-n", "0", "-p", "no:cacheprovider", f"--junitxml={xml}")
     done = run(python, "-m", "pytest", *options, *words, PYTHONPATH="utils:.")
-    if not xml.exists():
+    if done.returncode not in (0, 1) or not xml.exists():  # it ran no test, or not to the end
         return Outcome(told, failed=1, text=" ".join(done.stdout.splitlines()[-1:]))
     cases = list(ElementTree.parse(xml).iter("testcase"))
     bad = [one for one in cases if one.find("failure") is not None or one.find("error") is not None]
