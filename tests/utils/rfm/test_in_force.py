@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from acceptance.core.errors import Fault
-from acceptance.core.paths import FRAGMENT, ROOT
-from acceptance.rfm import configuration, recording
+from acceptance.core.paths import FRAGMENT, ROOT, Workspace
+from acceptance.rfm import configuration, recording, reframe_environment
 from acceptance.rfm.in_force import unrecorded, workspace
 from tests import places
 
@@ -23,6 +23,15 @@ def _own_variables(monkeypatch):
     """Let no variable name a configuration, or say where results go."""
     for name in [name for name in os.environ if name.startswith("RFM_")]:
         monkeypatch.delenv(name)
+
+
+def test_reframe_has_the_folders_of_the_command_wherever_it_starts(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    given = {"ACCEPTANCE_VAR": "var", "ACCEPTANCE_REFERENCE": "ours", "ACCEPTANCE_SYSTEMS": "more"}
+    told = reframe_environment(Workspace.of(given))
+    assert {name: told[name] for name in given} == {
+        name: str(Path.cwd() / folder) for name, folder in given.items()
+    }
 
 
 def answer(**changes):

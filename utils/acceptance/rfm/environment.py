@@ -33,7 +33,10 @@ def reframe_environment(workspace: Workspace, *, many_jobs: bool = False) -> dic
     environment = {
         **clean_environment(),
         **({FILES: read} if read else {}),
-        "ACCEPTANCE_VAR": str(workspace.var),
+        # ReFrame may start in another folder than this command was called in.
+        "ACCEPTANCE_VAR": str(workspace.var.absolute()),
+        "ACCEPTANCE_REFERENCE": str(workspace.reference.absolute()),
+        **({"ACCEPTANCE_SYSTEMS": str(systems[-1])} if (systems := workspace.systems[1:]) else {}),
         "ACCEPTANCE_SPACK": str(workspace.spack),
         **({"ACCEPTANCE_MAX_JOBS": str(LINK_JOBS)} if many_jobs else {}),
     }
