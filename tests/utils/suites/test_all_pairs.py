@@ -336,6 +336,12 @@ def test_of_several_passes_each_value_is_the_median_and_what_one_suspected_is_no
     assert found.inside.values["latency inside"][0] == 3
     assert found.inside.again == {"latency inside": {0: 3.0}}
     assert found.rounds.tolist() == [[0, 1], [0, 0]]
+    # A pass that ended before it had measured anything leaves the others as they are.
+    begun = PairMatrix(
+        ("a", "b"), {name: np.full((2, 2), nan) for name in UNITS}, np.zeros((2, 2), np.int32)
+    )
+    after = all_pairs.middle([begun, *parts])[0]
+    assert after.inside.values["latency inside"][0] == after.values["both"][0, 1] == 3
     other = PairMatrix(("b", "a"), parts[0].values, parts[0].rounds)
     with pytest.raises(ValueError, match="the nodes are others"):
         all_pairs.middle([parts[0], other])

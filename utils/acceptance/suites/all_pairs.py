@@ -477,7 +477,7 @@ def _middle_of_all(
     import numpy as np
 
     found = {}
-    for name in parts[0]:
+    for name in dict.fromkeys(name for part in parts for name in part):
         each = np.array([part[name] for part in parts if name in part])
         found[name] = np.full(each.shape[1:], np.nan)
         has = np.isfinite(each).any(axis=0)
