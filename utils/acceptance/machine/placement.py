@@ -1,7 +1,6 @@
 """Where the ranks of a job shall stand: the launch options that put them there.
 
-One table for all suites: what a launcher and an MPI must be told. Where they came to
-stand, `acceptance.machine.rank_report` reads.
+One table for all suites: what a launcher and an MPI must be told.
 
 Sources: mpirun(1) of Open MPI 4.1, `mpiexec -help` of MPICH 4.0 (Hydra), the developer reference
 of Intel MPI 2021 (I_MPI_PIN_*, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT), srun(1) of Slurm 22.05.
@@ -313,7 +312,7 @@ def read_pins(text: str, partitions: Collection[str]) -> dict[str, tuple[str, ..
 
 
 def write_pins(pins: Mapping[str, Sequence[str]]) -> str:
-    """Return the text that `read` reads."""
+    """Return the text that `read_pins` reads."""
     return ";".join(f"{partition}={','.join(nodes)}" for partition, nodes in pins.items())
 
 
@@ -321,13 +320,16 @@ def nodes_of_case(nodes: Sequence[str], number: int, case: str) -> list[str]:
     """Return which of the pinned nodes a case takes that needs so many of them.
 
     Neighbours in the list, the same ones each time for a case of this name; cases of other names
-    take others, so that together they visit all. Raises PlacementFault when there are too few.
+    take others, so that together they visit all if they are many. Raises PlacementFault when there
+    are too few.
     """
     if number > len(nodes):
         raise PlacementFault(
             f"it takes {number} nodes, and is pinned to {len(nodes)}: {', '.join(nodes)}"
         )
-    first = crc32(case.encode()) % (len(nodes) // number) * number
+    groups = -(-len(nodes) // number)
+    # The last group may have some nodes of the one before it.
+    first = min(crc32(case.encode()) % groups * number, len(nodes) - number)
     return list(nodes[first : first + number])
 
 
@@ -339,7 +341,7 @@ WAITED, WITHOUT_MPI = (SCRIPT.with_name(name) for name in ("waited.sh", "without
 
 @dataclass(frozen=True)
 class Rank:
-    """Where a rank stood: node, logical CPUs, sockets, and cores as (socket, core)."""
+    """Where a rank stood: node, logical CPUs, sockets, and cores as `socket:core`."""
 
     rank: int
     node: str
