@@ -26,6 +26,7 @@ from acceptance.machine import (
     read_lock,
     software_of,
     source_of,
+    stated_version,
 )
 from acceptance.suites import SUITES, patterns
 
@@ -109,7 +110,7 @@ class SuiteBuild(rfm.CompileOnlyRegressionTest):
             self.current_system.name,
             self.current_environ.extras["spack"]["mpi"],
             found,
-            self.current_environ.extras.get("versions", {}).get(self.suite, ""),
+            stated_version(environment, self.suite),
             self.variants(),
             self.current_environ.extras.get("packages", {}),
         )
@@ -278,6 +279,6 @@ class PatternsBuild(CompiledBuild):
 
 
 class ImbBuild(SuiteBuild):
-    """IMB for an environment; several check files run it."""
+    """IMB for an environment."""
 
     suite = "imb"

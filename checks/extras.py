@@ -1,7 +1,6 @@
 """What partitions and environments state in their `extras`, as every check reads it."""
 
 import functools
-from collections.abc import Mapping
 
 import reframe.core.runtime as runtime
 from reframe.core.exceptions import SanityError
@@ -43,12 +42,6 @@ def simulator_of(partition) -> dict[str, str]:
         return {}
     tree = f", {how.leaf} nodes a leaf, {how.spines} spines" if how.spines else ""
     return {SIMULATED: f"SimGrid {simgrid_version()}{tree}"}
-
-
-def version_of(environ, suite: str) -> str:
-    """Return the version of a suite that an environment states; empty where it states none."""
-    versions = environ.extras.get("versions", {})
-    return str(versions.get(suite, "")) if isinstance(versions, Mapping) else ""
 
 
 def environment_of(environ, partition) -> dict:

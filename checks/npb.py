@@ -10,14 +10,13 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.exceptions import SanityError
 
-from acceptance.machine import pinned_version
+from acceptance.machine import pinned_version, stated_version
 from acceptance.references import SOURCES
 from acceptance.suites import duration, npb
 
 from .base import stated
 from .build import SuiteBuild
-from .extras import extras_of
-from .extras import version_of as version_stated
+from .extras import environment_of, extras_of
 from .no_case import needs_build
 from .partitions import (
     PACKED,
@@ -47,7 +46,7 @@ TIME_LIMITS = {"smoke": "5m", "nightly": "30m", "acceptance": "3h"}
 def version_of(part) -> str:
     """Return the oldest version of NPB that environments of a partition have."""
     versions = {
-        version_stated(environ, "npb") or pinned_version("npb")
+        stated_version(environment_of(environ, part), "npb") or pinned_version("npb")
         for environ in part.environs
         if "npb" in environ.features
     }

@@ -359,13 +359,13 @@ class PlacedCheck(JudgedCheck, Pinned, Inside):
         why = placement.no_gpus(self.said(), self.fabric.gpu_kind)
         return f"a node states {self.fabric.gpus} GPUs, {why} ({said})"
 
-    def launch_command(self, processes=None, options=None):
+    def launch_command(self):
         """Return the command that launches ranks for one more step, placed in the same way."""
         # ReFrame itself tells the job only later.
-        self.job.num_tasks = processes or self.num_tasks
+        self.job.num_tasks = self.num_tasks
         self.job.num_tasks_per_node = self.num_tasks_per_node
         wrapped = self.job.launcher.options
-        self.job.launcher.options = options or self.place_options
+        self.job.launcher.options = self.place_options
         command = self.job.launcher.run_command(self.job)
         self.job.launcher.options = wrapped
         return command

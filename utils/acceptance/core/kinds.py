@@ -485,8 +485,7 @@ NOT_JUDGED = frozenset((
     *OF_NODES.keys() - {"node-absent"},
     *("job-blocked", "not-started", "shared-machine", "unpatched", "link-uncounted"),
     *("recorded-otherwise", "unjudged-inside", "recorded", "claim-open", "not-judged"),
-    *("pairs-not-measured", "link-unreadable", "link-uncounted", "fabric-not-looked"),
-    "fabric-not-judged",
+    *("link-unreadable", "fabric-not-looked", "fabric-not-judged"),
 ))  # fmt: skip
 
 

@@ -20,9 +20,9 @@ Whole = Annotated[int, Meta(ge=1, description="a whole number from 1 on")]
 def read(kind: type[T], given: object, what: str, *, strict: bool = True, own: str = "") -> T:
     """Read a mapping as a record (Struct) of a kind; unless `strict` numbers may be text.
 
-    Keys that begin with `own`, if that is not empty, are left out. Raises ValueError for `what` is
-    no mapping, for the first key that the record does not have, and the first value that cannot be:
-    which it is, and what would be possible.
+    Keys that begin with `own`, if that is not empty, are left out. Raises ValueError where it is no
+    mapping, for the first key that the record does not have, and the first value that cannot be:
+    which it is, and what would be possible. `what` names it there.
     """
     if not isinstance(given, Mapping):
         raise ValueError(f"{what}: {given!r} is no dictionary")

@@ -461,8 +461,9 @@ def provision(environment: Environment, suite: Suite, *, every: bool = False) ->
     """Return what provides a suite to an environment that names it, and why it cannot be run.
 
     The first counts where the second is empty. One program is enough, unless `every` one is to be
-    there. Its modules do not load, nothing of the suite is there, or on PATH by no module; its
-    version or its MPI is another than is stated. Spack builds it when it is needed.
+    there. It cannot be run where its modules do not load, where nothing of the suite is there, or
+    on PATH by no module, and where its version or its MPI is another than is stated. What Spack
+    builds is there when it is needed.
     """
     folder, source = folder_of(environment, suite.key), source_of(environment, suite.key)
     ours, by_spack = compiles(environment, suite), builds(environment)

@@ -297,7 +297,7 @@ def may_build(suite: str, system: str) -> bool:
 
 
 def unbuilt(mpis: Collection[str], workspace: Workspace) -> dict[str, list[str]]:
-    """Return suites that Spack has never built on `local`, each with the MPIs of which."""
+    """Return suites that Spack has never built on `local`, each with the MPIs that lack it."""
     # A suite may have been built in several forms, each in a folder of its own.
     folder = workspace.spack / "envs"
     never = {

@@ -244,7 +244,7 @@ def _or_here(kind: Kind, paths: list[str]) -> Kind:
 
 
 def _with_names(kinds: list[Kind]) -> list[Kind]:
-    """Give each kind a name that no other one has: `a` with the feature b, and a partition `a-b`"""
+    """Give each kind a name that no other one has: `a` with the feature b, a partition `a-b`."""
     names: set[str] = set()
     renamed = []
     for kind in kinds:

@@ -19,11 +19,11 @@ from acceptance.suites import SUITES, find, has_check
 def unmet_rows(
     library: Library, site: configuration.Site, systems: Collection[str]
 ) -> Iterator[Finding]:
-    """Yield the rows and claims of a site, of these systems and unknown ones, that judge nothing.
+    """Yield the rows of a site, of these systems and unknown ones, and claims that judge nothing.
 
-    Those of one file are one finding where the reason is the same.
-
-    Rows of papers are not looked at: they are of many machines, and most of them of none here.
+    Claims are those of these systems: of unknown ones whoever evaluates claims tells. Those of one
+    file are one finding where the reason is the same. Rows of papers are not looked at: they are of
+    many machines, and most of them of none here.
     """
     known = {system["name"] for system in site.systems}
     found: dict[tuple[str, str], list[int]] = defaultdict(list)
