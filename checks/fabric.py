@@ -1,5 +1,6 @@
 """The links: what every port, slot and interface of a node trained at, and the whole fabric."""
 
+import shlex
 from pathlib import Path
 
 import reframe as rfm
@@ -207,7 +208,7 @@ class FabricView(JudgedCheck):
         """Run our own script, once for each adapter; each leaves a folder, whatever it finds."""
         script = simulated.VIEW if self.simulated else str(outputs.SCRIPT)
         first, *others = (
-            [script, f"{self.folder}/{number}", *options]
+            [shlex.quote(word) for word in (script, f"{self.folder}/{number}", *options)]
             for number, options in enumerate(whole_fabric.adapters(self.fabric), 1)
         )
         self.executable, self.executable_opts = "sh", first

@@ -1,9 +1,10 @@
 """The routes between the nodes of a case, read around its measurement: they may change."""
 
+import shlex
 import shutil
-import subprocess
 from pathlib import Path
 
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.fabric import outputs, stored
 from acceptance.fabric.routes import Routes, choose
@@ -55,18 +56,15 @@ class FabricRoutes:
                 simulated.write_view(self.case)
             self.look(BEFORE)
         elif self.facts:
-            self.case.prerun_cmds += [" ".join(self.command(BEFORE))]
-            after = " ".join(self.command(AFTER))
+            self.case.prerun_cmds += [shlex.join(self.command(BEFORE))]
+            after = shlex.join(self.command(AFTER))
             self.case.postrun_cmds += ["status=$?", after, "(exit $status)"]
 
     def look(self, folder):
         """Read the fabric into a folder; what fails is told by whoever reads that."""
-        try:
-            subprocess.run(
-                self.command(folder), cwd=self.folder, timeout=_PATIENCE, capture_output=True
-            )
-        except (OSError, subprocess.TimeoutExpired) as err:
-            self.why = f"the fabric could not be read: {err}"
+        done = machine.run(self.command(folder), _PATIENCE, folder=self.folder)
+        if done.status is None:
+            self.why = f"the fabric could not be read: {done.fault}"
 
     def known(self, folder, names):
         """Return topology and routes of a reading with these nodes; raises Fault."""

@@ -6,9 +6,11 @@ by the line. Jobs that a killed run left behind are not noticed. Jobs of Slurm h
 own, or share them as Slurm says.
 """
 
+import errno
 import fcntl
 import functools
 import os
+import stat
 import struct
 from contextlib import suppress
 from pathlib import Path
@@ -39,10 +41,16 @@ def _file():
     flags = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         with suppress(FileExistsError):
-            made = os.open(path, flags | os.O_CREAT | os.O_EXCL)
+            made = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o600)
             os.fchmod(made, 0o666)
             os.close(made)
-        return os.open(path, flags)
+        file = os.open(path, flags)
+        known = os.fstat(file)
+        # The folder is of anybody: a second name for a file of this user would have it emptied.
+        if not stat.S_ISREG(known.st_mode) or known.st_nlink != 1:
+            os.close(file)
+            raise OSError(errno.EPERM, "it is no file, or has other names, too; remove it")
+        return file
     except OSError as err:
         getlogger().warning(
             f"{path}: cannot be opened: {err.strerror}; another run on this machine at the same "
@@ -64,7 +72,7 @@ def _look():
     if kind != fcntl.F_UNLCK and f"(PID {process})" not in line:
         found.add(f"a run with the PID {process}")
     for job in _RUNNING:
-        _OTHERS[job] |= {printable(text) for text in found}
+        _OTHERS[job] |= {printable(text, keep="") for text in found}
 
 
 def announce(submit):

@@ -11,6 +11,7 @@ from random import Random
 import pytest
 
 from acceptance.core.errors import Fault
+from acceptance.core.text import csv_text
 from acceptance.report import figures, plot_model
 from acceptance.report.plot_model import Axis, Page, Plot, Sample, Trace
 from tests.utils.report import plots
@@ -53,7 +54,7 @@ def lines(text):
 
 
 def csv_of(plot):
-    return plot_model.csv_text(plot_model.rows(plot))
+    return csv_text(plot_model.rows(plot))
 
 
 @pytest.mark.parametrize("plot", ALL, ids=lambda plot: plot.id)

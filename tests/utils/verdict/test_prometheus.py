@@ -215,14 +215,6 @@ def test_open_alerts_are_counted(tmp_path):
     assert values(found, "acceptance_alert_targets_failing") == [1]
 
 
-def test_the_file_is_replaced_whole(tmp_path):
-    path = tmp_path / "acceptance.prom"
-    path.write_text("old")
-    assert export.prometheus([(Verdict(), [session(CASE)])], KEPT, path) == ""
-    assert path.read_text() == export.prometheus([(Verdict(), [session(CASE)])], KEPT)
-    assert list(tmp_path.iterdir()) == [path]
-
-
 def test_the_command_exports_the_last_run(site, recorded):
     """The whole walk: ReFrame's results of a recorded output, and Prometheus' parser."""
     site.replay(recorded(PINGPONG))

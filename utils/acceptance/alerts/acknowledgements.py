@@ -21,6 +21,7 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault
 from acceptance.core.findings import Finding
 from acceptance.core.kinds import HISTORY, OF_CABLES, OF_LINKS
+from acceptance.core.text import one_line
 
 #: The longest time for which an alert can be acknowledged, and for which a pattern can: nobody
 #: knows what else it will match.
@@ -147,7 +148,7 @@ class Alert(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True)
     def line(self) -> str:
         """Return it as one sentence for people."""
         since = "" if self.finding.of_history else f" since {self.finding.since[:10]}"
-        return f"{self.name}: {self.finding.text}{since}"
+        return one_line(f"{self.name}: {self.finding.text}{since}")
 
     @property
     def known(self) -> str:
@@ -255,6 +256,6 @@ def remove(what: str, folder: Path) -> Ack:
 
 def _user() -> str:
     try:
-        return os.environ.get("USER") or getpass.getuser()
+        return one_line(os.environ.get("USER") or getpass.getuser())
     except (KeyError, OSError):  # a container without an entry for this user
         return f"user {os.getuid()}"

@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import re
+import shlex
 import threading
 import warnings
 from collections.abc import Iterator, Mapping
@@ -89,7 +90,8 @@ def load(environment: Mapping[str, str] | None = None) -> Targets:
 
 def _exposed(path: Path, workspace: Workspace) -> Iterator[str]:
     if path.stat().st_mode & 0o077:
-        yield f"{path}: others may read the secrets in it; close it with: chmod 600 {path}"
+        how = f"chmod 600 {shlex.quote(str(path))}"
+        yield f"{path}: others may read the secrets in it; close it with: {how}"
     inside = path.resolve()
     if inside.is_relative_to(ROOT) and not inside.is_relative_to(workspace.var.resolve()):
         yield f"{path}: lies in the clone, where it may get committed; move it elsewhere"

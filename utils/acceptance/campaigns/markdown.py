@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from acceptance.core.text import markdown_table, number_text, printable, shortened
+from acceptance.core.text import code, markdown_table, number_text, printable, shortened
+from acceptance.core.text import markdown as marked
 from acceptance.core.words import NO_EVIDENCE, SIMULATED, model_of
 from acceptance.ledger import Case
 from acceptance.verdict import (
@@ -38,14 +39,13 @@ def markdown(data: Mapping[str, Any]) -> str:
 def _head(data: Mapping[str, Any]) -> Iterator[str]:
     counts = data["counts"]
     if simulators := data.get(SIMULATED):
-        yield f"# SIMULATED: no acceptance of {model_of(data['system'])}, nor of any machine"
-        yield (
-            f"**{data['system']} is {NO_EVIDENCE.format(model_of(data['system']))} "
-            f"({', '.join(simulators)}).** Of the model it would be: {data['of_model']}."
-        )
+        model = model_of(data["system"])
+        yield f"# SIMULATED: no acceptance of {marked(model)}, nor of any machine"
+        told = f"{data['system']} is {NO_EVIDENCE.format(model)} ({', '.join(simulators)})."
+        yield f"**{marked(told)}** Of the model it would be: {marked(data['of_model'])}."
     else:
-        yield f"# Acceptance of {data['system']}"
-        yield f"**{data['outcome'].capitalize()}**"
+        yield f"# Acceptance of {marked(data['system'])}"
+        yield f"**{marked(data['outcome'].capitalize())}**"
     yield markdown_table(
         ("", ""),
         (
@@ -57,7 +57,7 @@ def _head(data: Mapping[str, Any]) -> Iterator[str]:
             ("cases", f"{counts['passed']} of {counts['cases']} passed"),
             ("metrics", f"{counts['judged']} judged, {counts['recorded']} recorded, not judged"),
             *(("nodes", line) for line in node_lines(written_nodes(data))),
-            ("SHA-256", f"`{data['sha256']}`"),
+            ("SHA-256", code(data["sha256"])),
         ),
     )
     yield (
@@ -72,7 +72,7 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
         yield "None."
         return
     header = ("severity", "id", "nodes", "what", "found", "expected", "remedy")
-    told = ({**each, "id": f"`{each['id']}`", "nodes": shortened(each["nodes"], SHOWN)}
+    told = ({**each, "id": code(each["id"]), "nodes": shortened(each["nodes"], SHOWN)}
             for each in data["findings"])  # fmt: skip
     yield markdown_table(header, ([each[name] for name in header] for each in told))
 
@@ -80,7 +80,7 @@ def _findings(data: Mapping[str, Any]) -> Iterator[str]:
 def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
     """Yield each fabric that was looked at as a whole, with its checksum, and what nodes had."""
     seen = [
-        (f"{case['system']}:{case['partition']}", told["fabric"], f"`{told['fabric_sha256']}`")
+        (f"{case['system']}:{case['partition']}", told["fabric"], code(told["fabric_sha256"]))
         for case in data["measured"]
         if "fabric_sha256" in (told := case["provenance"])
     ]
@@ -98,7 +98,7 @@ def _nodes(data: Mapping[str, Any]) -> Iterator[str]:
     )
     for each in partitions:
         for measured in (measured for measured in each.all_pairs if measured.values):
-            yield f"### Nodes of {each.place}+{measured.environment}"
+            yield f"### Nodes of {marked(f'{each.place}+{measured.environment}')}"
             header = ["node", *(f"{of.quantity}, {of.unit}" for of in measured.values)]
             medians = ["median", *(number_text(of.median) for of in measured.values)]
             yield markdown_table(
@@ -117,13 +117,13 @@ def _seen(data: Mapping[str, Any]) -> Iterator[str]:
         "cables lose this fraction of their rates, by the spread that was measured."
     )
     for each in data["could_have_seen"]:
-        yield f"### {each['place']}"
-        yield f"One slow node: {each['could']}."
+        yield f"### {marked(each['place'])}"
+        yield f"One slow node: {marked(each['could'])}."
         if chances := msgspec.convert(each["chances"], list[Chance]):
             yield markdown_table(*chance_table(chances))
             yield f"A good cluster is accepted by its nodes with {each['accepted_good']:.1%}."
         if each["cables"]:
-            yield f"Of cables between switches no chance is known: {each['cables']}."
+            yield f"Of cables between switches no chance is known: {marked(each['cables'])}."
 
 
 def _asked(data: Mapping[str, Any]) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _asked(data: Mapping[str, Any]) -> Iterator[str]:
     rows = [
         (
             *(step["name"], ": ".join(filter(None, (step["state"], step["reason"])))),
-            f"`{' '.join(('reframe', *step['arguments']))}`",
+            code(" ".join(("reframe", *step["arguments"]))),
             ", ".join(run["session"] for run in step["attempts"] if run["session"]),
         )
         for step in asked["steps"]
@@ -140,13 +140,13 @@ def _asked(data: Mapping[str, Any]) -> Iterator[str]:
     yield markdown_table(("step", "state", "command", "sessions"), rows)
     for partition in asked["partitions"]:
         extras = {"fabric": "not stated", **partition.get("extras", {})}
-        yield f"### Partition {partition['name']}"
+        yield f"### Partition {marked(partition['name'])}"
         yield _block({**partition, "extras": extras})
     yield "### Tolerances"
     yield _block(asked["tolerances"])
     for name in ("references", "checks"):
         yield f"### Checksums of {name}"
-        yield markdown_table(("file", "SHA-256"), ((k, f"`{v}`") for k, v in asked[name].items()))
+        yield markdown_table(("file", "SHA-256"), ((k, code(v)) for k, v in asked[name].items()))
 
 
 def _block(data: object) -> str:
@@ -187,9 +187,10 @@ def _signatures(data: Mapping[str, Any]) -> Iterator[str]:
     if data.get(SIMULATED):
         yield "None: this was simulated. There is no machine that could be accepted, or rejected."
         return
-    yield f"We have checked this protocol and its checksum, and agree that it is: {data['outcome']}"
+    outcome = marked(data["outcome"])
+    yield f"We have checked this protocol and its checksum, and agree that it is: {outcome}"
     for who in ("vendor", "customer"):
-        name = data[who] or _SIGNATURE
+        name = marked(data[who]) or _SIGNATURE
         yield f"For the {who}, {name}: {_SIGNATURE} Date: ____________"
 
 
@@ -197,11 +198,11 @@ def _measured(data: Mapping[str, Any]) -> Iterator[str]:
     yield "## What was measured"
     for measured in data["measured"]:
         case = msgspec.convert(measured, Case)
-        yield f"### {case.name} @{case.where}"
+        yield f"### {marked(f'{case.name} @{case.where}')}"
         nodes = shortened(case.nodes, SHOWN) or "no node"
-        yield f"{case.result}, session {measured['session']}, on {nodes}"
+        yield marked(f"{case.result}, session {measured['session']}, on {nodes}")
         if case.fail_reason:
-            yield f"Reason: {' '.join(case.fail_reason.split())}"
+            yield f"Reason: {marked(case.fail_reason)}"
         rows = [
             (
                 *(metric.name, f"{metric.value:.6g}", metric.unit),

@@ -257,7 +257,7 @@ def locked(campaigns: Path, what: str) -> Iterator[int]:
     path = campaigns / "lock"
     try:
         campaigns.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as err:
         raise CampaignFault(f"{path}: cannot be written: {err.strerror or err}") from None
     try:

@@ -118,11 +118,11 @@ def _prometheus(options: argparse.Namespace, now: datetime) -> int:
         judged, status = [(each, []) for each in verdicts], Status.CANNOT_JUDGE
     campaigns = {each.campaign for each in verdicts}
     judged += [(night, []) for night in nights if night.campaign not in campaigns]
-    try:
-        text = prometheus(judged, _alerts(options, now), options.output)
-    except OSError as err:
-        raise Fault(err.strerror or str(err), where=str(options.output)) from None
-    sys.stdout.buffer.write(text.encode())  # the format is UTF-8, whatever the terminal has
+    text = prometheus(judged, _alerts(options, now))
+    if options.output is None:
+        sys.stdout.buffer.write(text.encode())  # the format is UTF-8, whatever the terminal has
+    else:
+        state_files.write_text(options.output, text)
     return status
 
 

@@ -50,6 +50,7 @@ COMPLETING = "_ARGCOMPLETE"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand; the exit status is that of the process."""
+    machine.keep_others_out()
     for stream in (sys.stdout, sys.stderr):  # a terminal need not know all letters of a name
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -104,6 +105,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     before = zip(given, ["", *given], strict=False)
     asked = next((w for w, b in before if w[:1] != "-" and b not in CONFIG_FILE), None)
     parser, commands = _parser(asked)
+    for word in given:
+        if word.encode(errors="replace").decode() != word:  # no JSON could keep it
+            parser.error(f"{word!r}: these bytes are no text (UTF-8)")
     if asked is not None and asked not in commands.choices:
         parser.error(f"there is no command {asked!r}; {there_are(asked, commands.choices)}")
     of_reframe = _MODULES.get(asked or "", asked) in ("campaigns", "bisect") and "--" in given

@@ -1,7 +1,6 @@
 """What subcommands share: arguments, the past that they read, what they print, exit statuses."""
 
 import argparse
-import csv
 import inspect
 import json
 import os
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 import msgspec
 
 from acceptance.core.paths import named
-from acceptance.core.text import printable, table
+from acceptance.core.text import csv_text, printable, table
 from acceptance.core.words import Status
 
 # Results are for those commands alone that read them (below): others need not load what does.
@@ -263,7 +262,7 @@ def emit(
         return
     rows = [[_value(record, column) for column in columns.values()] for record in records]
     if options.format == "csv":
-        csv.writer(sys.stdout, lineterminator="\n").writerows([[*columns], *rows])
+        print(csv_text([[*columns], *rows]), end="")
         return
     cells = [["-" if value in (None, "") else value for value in row] for row in rows]
     shown = [table([*columns], cells, width=columns_of_terminal())] if rows and not page else []

@@ -17,6 +17,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
+from acceptance.core.paths import SECRETS
+
 
 @dataclass(frozen=True)
 class Done:
@@ -43,7 +45,7 @@ def run(
 ) -> Done:
     """Run a program with `text` on its standard input, for at most `timeout` s; raises nothing.
 
-    Bytes that are no text are replaced.
+    It has no variable that is secret. Bytes that are no text are replaced.
     """
     try:
         done = subprocess.run(
@@ -53,7 +55,7 @@ def run(
             encoding="utf-8",
             errors="replace",
             timeout=timeout,
-            env=env,
+            env=without_secrets(os.environ if env is None else env),
             cwd=folder,
         )
     except subprocess.TimeoutExpired:
@@ -65,6 +67,21 @@ def run(
     lines = [line.strip() for line in (done.stderr + done.stdout).splitlines() if line.strip()]
     fault = lines[0] if lines else f"{command[0]} ends with status {done.returncode}"
     return Done(done.stdout, done.stderr, done.returncode, fault)
+
+
+def without_secrets(variables: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for others: without `core.paths.SECRETS`."""
+    return {name: value for name, value in variables.items() if name not in SECRETS}
+
+
+def keep_others_out() -> None:
+    """Let no file that this process makes be one that everybody may write.
+
+    A mask that lets the group alone write (002) is wanted where several people run the same clone.
+    One that lets everybody (000) is nobody's wish: it counts as 022.
+    """
+    mask = os.umask(0o077)
+    os.umask(mask if mask & 0o002 else mask | 0o022)
 
 
 def code_of(path: Path) -> CodeType:

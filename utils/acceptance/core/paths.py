@@ -26,8 +26,13 @@ GET_SPACK = "acceptance spack get" if INSTALLED else "make spack"
 #: How a person gets SimGrid, which simulated systems run on.
 GET_SIMGRID = "Debian: libsimgrid-dev; or spack install simgrid, and its bin/ on PATH"
 CONFIGURED = "ReFrame's configuration" if INSTALLED else "config/systems/"
-#: The variable with the URLs that alerts are sent to. They are secret: no program inherits it.
+#: The variable with the URLs that alerts are sent to.
 ALERT_TARGETS = "ACCEPTANCE_ALERTS"
+#: What is secret, and for this process alone: no program, and so no job, inherits it.
+SECRETS = (
+    ALERT_TARGETS,
+    *(f"OTEL_EXPORTER_OTLP{each}_HEADERS" for each in ("", "_METRICS", "_LOGS")),
+)
 #: The commands (`cli/`), as sentences have them.
 COMMANDS = (
     *("nightly", "accept", "fabric", "gate", "alerts", "claims", "history", "baseline", "compare"),

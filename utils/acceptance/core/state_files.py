@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,13 @@ import msgspec
 
 from acceptance.core.errors import Fault
 
+#: Half of a pair of UTF-16: what is left of a byte that is no text, in a name or an argument.
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def _spelt(half: re.Match[str]) -> str:
+    return f"\\\\u{ord(half[0]):x}"
+
 
 class StoredFault(Fault):
     """A file of state that cannot be read, written or locked: which, why, what to do."""
@@ -21,18 +29,25 @@ class StoredFault(Fault):
 def write(path: Path, data: object) -> None:
     """Write JSON, of records too, as `write_text` writes text."""
     plain = msgspec.to_builtins(data)
-    write_text(path, json.dumps(plain, indent=1, allow_nan=False) + "\n")
+    text = json.dumps(plain, indent=1, allow_nan=False)
+    if "\\ud" in text:  # a pair of halves is a letter; half of one is in no text of JSON
+        text = _HALF.sub(_spelt, json.dumps(plain, allow_nan=False, ensure_ascii=False))
+        text = json.dumps(json.loads(text), indent=1)
+    write_text(path, text + "\n")
 
 
 def write_text(path: Path, text: str) -> None:
     """Write text so that a reader, or a kill, meets the old text or the new one, never half of one.
 
-    One process at a time may write a file: see `locked`. Raises StoredFault.
+    One process at a time may write a file: see `locked`. What stands in the folder under the name
+    that it has until it is whole is removed, not followed or written: it may be of anybody. Raises
+    StoredFault.
     """
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8") as file:
+        part.unlink(missing_ok=True)
+        with part.open("x", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
@@ -78,6 +93,11 @@ def put_aside(path: Path) -> Path:
         raise StoredFault(f"{path}: cannot be put aside: {err.strerror or err}") from None
 
 
+def _own(path: str, flags: int) -> int:
+    """Open a file that is no link: that would be made, or opened, where somebody else chose."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
 @contextmanager
 def locked(
     path: Path, patience: float, lock: Callable[[IO[str], int], object] = fcntl.flock
@@ -89,7 +109,7 @@ def locked(
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a")
+        file = open(path, "a", opener=_own)  # noqa: SIM115
     except OSError as err:
         raise StoredFault(f"{path}: cannot be written: {err.strerror or err}") from None
     with file:

@@ -1,6 +1,12 @@
-"""Words for people: counts with their nouns, lines without codes, lists that end, tables."""
+"""Words for people: counts with their nouns, lines without codes, lists that end, tables.
 
+Names, reasons and outputs are of anybody. What makes them safe is here, a function an exit:
+`printable` for terminals, XML and labels, `csv_text`, `markdown` and `code`; jinja2 escapes pages.
+"""
+
+import csv
 import difflib
+import io
 import os
 import re
 import textwrap
@@ -156,11 +162,73 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, width: int
     return "\n".join(shown)
 
 
+def bare_url(url: str) -> str:
+    """Return a URL without what may be secret in it: user, password, query and fragment."""
+    scheme, colon, rest = url.partition("://")
+    place, slash, path = re.split(r"[?#]", rest)[0].partition("/")
+    return f"{scheme}{colon}{place.rpartition('@')[2]}{slash}{path}"
+
+
+#: What a spreadsheet takes for a formula at the beginning of a cell, and what keeps it from that
+#: (https://owasp.org/www-community/attacks/CSV_Injection).
+_FORMULA, _PLAIN = ("=", "+", "-", "@", "\t", "\r", *"\uff1d\uff0b\uff0d\uff20"), "'"
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV without codes, in which no text is one that a spreadsheet computes."""
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows(map(_csv_cell, row) for row in rows)
+    return file.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    if value is None or isinstance(value, int | float):
+        return value
+    text = printable(str(value))
+    return _PLAIN + text if text.startswith(_FORMULA) else text
+
+
+class Marked(str):
+    """Text that is Markdown already, such as that of `code`."""
+
+    __slots__ = ()
+
+
+#: What Markdown (CommonMark 0.31, GitHub's tables) does not take for text, where it does not. Names
+#: with `_` inside and cables, `leaf1[40]`, stay as they are.
+_MARKS = re.compile(
+    r"""[`*] | <(?=[A-Za-z/!?]) | &(?=\#?\w+;) | \](?=[(\[]) | ^\[ | ~(?=~) | (?<!\w)_ | _(?!\w)
+    | ^(?:\#|>(?!=)|[+-](?=\s)) | \\(?=[!-/:-@\[-`{-~]|\Z)""",
+    re.VERBOSE,
+)
+_TICKS = re.compile("`+")
+
+
+def markdown(text: object) -> Marked:
+    """Return any text as a line of Markdown that shows it: no mark, link or tag in it is one."""
+    if isinstance(text, Marked):
+        return text
+    return Marked(_MARKS.sub(r"\\\g<0>", printable(" ".join(str(text).split()), keep="")))
+
+
+def code(text: object) -> Marked:
+    """Return any text as code in a line of Markdown, also in a table; what cannot be is text."""
+    plain = printable(" ".join(str(text).split()), keep="")
+    if not plain or "\\|" in plain:  # no table has that in code
+        return markdown(plain)
+    ticks = "`" * (max(map(len, _TICKS.findall(plain)), default=0) + 1)
+    space = " " * (len(ticks) > 1)
+    return Marked(f"{ticks}{space}{plain}{space}{ticks}")
+
+
 def markdown_table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table of Markdown, as GitHub and GitLab read it; a cell is one line."""
+    """Return a table of Markdown, as GitHub and GitLab read it; a cell is one line of text."""
     lines = (header, ["---"] * len(header), *rows)
-    cells = ([" ".join(str(cell).split()).replace("|", "\\|") for cell in line] for line in lines)
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+    return "\n".join(f"| {' | '.join(map(_marked_cell, line))} |" for line in lines)
+
+
+def _marked_cell(cell: object) -> str:
+    return markdown(cell).replace("|", "\\|")
 
 
 def _limits(widths: Sequence[int], room: int) -> list[int]:

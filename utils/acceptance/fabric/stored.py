@@ -25,6 +25,7 @@ from datetime import datetime, timezone
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Generic, TypeVar
+from urllib.parse import quote, unquote
 
 import msgspec
 from msgspec import Meta, Struct
@@ -250,7 +251,8 @@ def remember_node(var: Path, node: NodeLinks) -> None:
 
     What a reading does not tell stays as it was. Raises StoredFault.
     """
-    path, before = var / _FOLDER / _NODES / f"{node.name}.json", _Node({})
+    # A node is called whatever it calls itself, a path, say.
+    path, before = var / _FOLDER / _NODES / f"{quote(node.name, safe='')}.json", _Node({})
     with suppress(ValueError):
         before = state_files.read(path, _Node) or before
     guids = {name: guid for name, guid in node.guids.items() if guid}
@@ -264,7 +266,7 @@ def remember_node(var: Path, node: NodeLinks) -> None:
 def _kept_nodes(var: Path) -> Iterator[tuple[str, _Node]]:
     for path in sorted((var / _FOLDER / _NODES).glob("*.json")):
         try:
-            yield path.stem, state_files.read(path, _Node)
+            yield unquote(path.stem), state_files.read(path, _Node)
         except ValueError as err:
             text = f"no GUIDs and cables of a node ({err}); take it away"
             raise Fault(text, where=str(path)) from None

@@ -5,6 +5,7 @@ of others. A run of a case is known by `place`: its session's number and its own
 """
 
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, islice
@@ -285,8 +286,9 @@ def export(ledger: Ledger, file: Path, end: int = ALL) -> int:
     values = ", ".join(
         f'CAST({what} AS {kind}) AS "{name}"' for name, (kind, what) in EXPORTED.items()
     )
-    part = file.with_name(f".{file.name}.part")
-    try:
+    # The folder may be of everybody.
+    with tempfile.TemporaryDirectory(prefix=f".{file.name}-", dir=file.parent) as aside:
+        part = Path(aside, "part")
         copied = ledger.cursor().execute(
             f"COPY (SELECT {values} FROM samples v JOIN samples c ON c.number = v.number "
             f"AND c.run = v.run AND c.first >= {CASE} JOIN samples s ON s.number = v.number "
@@ -296,6 +298,4 @@ def export(ledger: Ledger, file: Path, end: int = ALL) -> int:
         )
         ((count,),) = copied.fetchall()
         part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
     return int(count)

@@ -28,7 +28,7 @@ import yaml
 from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT, Workspace
-from acceptance.core.text import plural, time_text
+from acceptance.core.text import bare_url, one_line, plural, time_text
 from acceptance.machine import externals
 
 #: A line of a build's log that Spack takes for an error, and how a broken line goes on.
@@ -358,7 +358,7 @@ def compose_environment(
     if mirrors := _mirrors(os.environ.get("SPACK_MIRROR", "")):
         # The colon makes Spack forget the mirrors that it would ask otherwise.
         settings["mirrors:"] = mirrors
-    head = "".join(f"# {name}: {value}\n" for name, value in spack.identity().items())
+    head = "".join(f"# {name}: {one_line(value)}\n" for name, value in spack.identity().items())
     body = {"spack": {"specs": specs, **settings}}
     return head + str(yaml.safe_dump(body, sort_keys=False, width=100))
 
@@ -408,6 +408,11 @@ def _mirrors(mirror: str) -> dict[str, Any]:
         raise Fault(f"SPACK_MIRROR={mirror}: no such folder")
     binary = not local or (folder / "v3").is_dir() or (folder / "build_cache").is_dir()
     url = folder.resolve().as_uri() if local else mirror
+    if not local and bare_url(mirror) != mirror:
+        raise Fault(
+            f"SPACK_MIRROR={bare_url(mirror)}: has a user, a password or a query, which would be "
+            "kept in spack.yaml; keep them where Spack does (spack mirror add --help)"
+        )
     return {"site": {"url": url, "source": True, "binary": binary, "signed": False}}
 
 

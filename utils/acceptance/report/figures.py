@@ -16,7 +16,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from acceptance.core.text import bytes_text
+from acceptance.core.text import bytes_text, csv_text
 from acceptance.core.words import SIMULATED
 from acceptance.report import addresses
 from acceptance.report.plot_model import (
@@ -27,7 +27,6 @@ from acceptance.report.plot_model import (
     Sample,
     Trace,
     as_json,
-    csv_text,
     number_text,
     rows,
     script,

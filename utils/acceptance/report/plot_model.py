@@ -14,12 +14,10 @@ of two traces. Both have logarithmic axes, draw 10,000 points with symbols in ab
 and leave the keyboard to us.
 """
 
-import csv
-import io
 import json
 import math
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import cache, cached_property
@@ -196,8 +194,6 @@ class Page:
 
 #: Rows of a table in a page; the CSV has all of them.
 MOST_ROWS = 1000
-#: Beginnings by which spreadsheets take a text for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def numbers(plot: Plot) -> list[tuple[Trace, Sample]]:
@@ -263,17 +259,6 @@ def as_json(plot: Plot) -> str:
     told = {name: getattr(plot, name) for name in ("id", "summary", "caption", SIMULATED)}
     told |= {"title": title(plot), "marks": [asdict(mark) for mark in plot.marks]}
     return json.dumps(told | {"traces": traces}, separators=(",", ":")) + "\n"
-
-
-def csv_text(listed: Iterable[Iterable[Any]]) -> str:
-    """Return rows as CSV; text by which a spreadsheet would compute has an apostrophe."""
-    file = io.StringIO()
-    csv.writer(file, lineterminator="\n").writerows(map(_cell, row) for row in listed)
-    return file.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def x_text(axis: Axis, value: float | str, *, exact: bool = False) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from acceptance.core import machine
 from acceptance.core.errors import Fault
-from acceptance.core.paths import ALERT_TARGETS, INSTALLED, Workspace
+from acceptance.core.paths import INSTALLED, Workspace
 
 #: Jobs of the link check that a partition has at once. It loads nothing, so that they may.
 LINK_JOBS = 64
@@ -51,8 +51,7 @@ def clean_environment() -> dict[str, str]:
     programs = str(Path(sys.executable).parent)
     path = os.environ.get("PATH", os.defpath)
     return {
-        # The URLs of targets are secret; jobs inherit what ReFrame has.
-        **{name: value for name, value in os.environ.items() if name != ALERT_TARGETS},
+        **machine.without_secrets(os.environ),
         "PATH": path if programs in path.split(":") else f"{programs}:{path}",
     }
 

@@ -111,6 +111,7 @@ def begin(var: Path, arguments: Sequence[str]) -> int:
     if _own is None:
         _own = 0
         started = Path(os.environ.pop("ACCEPTANCE_STARTED", ""))
+        machine.keep_others_out()
         mark = _begun(var / "runs", _began(), arguments) if runs_checks(arguments) else None
         if started.stem == str(os.getpid()):
             started.unlink(missing_ok=True)

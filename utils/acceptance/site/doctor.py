@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -177,7 +178,8 @@ def _places(workspace: Workspace, sessions: Iterable[Examined]) -> Iterator[Exam
     else:
         results = workspace.results
         if half_made.is_half_made(results):
-            remedy = f"mv {results} {results}.half-made; the next run makes it anew"
+            names = shlex.join([str(results), f"{results}.half-made"])
+            remedy = f"mv {names}; the next run makes it anew"
             yield row("results", "", f"{results}: {half_made.HALF_MADE}", remedy)
         else:
             yield from sessions

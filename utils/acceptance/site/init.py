@@ -24,7 +24,7 @@ from acceptance.core import state_files
 from acceptance.core.errors import Fault, ParseError
 from acceptance.core.machine import names_in
 from acceptance.core.paths import INSTALLED, ROOT, Workspace
-from acceptance.core.text import WIDTH, plural, shortened
+from acceptance.core.text import WIDTH, one_line, plural, shortened
 from acceptance.fabric import FabricFault, Facts
 from acceptance.machine import (
     NODES,
@@ -146,6 +146,8 @@ def copy_system(asked: Plan, like: str) -> dict[Path, str]:
     Raises Fault where there is no such system.
     """
     paths = _paths(asked)
+    if not _NAME.match(like):
+        raise Fault(f"{like!r} is no name of a system")
     roots = [root for root in asked.workspace.systems if (root / _SYSTEM.format(like)).is_file()]
     if not roots:
         raise Fault(f"there is no {_SYSTEM.format(like)} in {asked.workspace.systems[-1]}")
@@ -284,7 +286,8 @@ def _packages(plan: Plan, workspace: Workspace) -> str:
         spec = f"{mpi.package}@{mpi.version}"
         packages[mpi.package] = externals.external(spec, prefix, modules)
     body = yaml.safe_dump({"packages": packages}, sort_keys=False, width=100)
-    return render("packages.yaml.j2", plan=plan, packages=body.rstrip())
+    command = one_line(plan.command)
+    return render("packages.yaml.j2", plan=plan, command=command, packages=body.rstrip())
 
 
 def _try(text: str, name: str) -> None:
@@ -318,7 +321,7 @@ def render(template: str, **values: object) -> str:
 def text_of(plan: Plan) -> str:
     """Return the whole file, formatted as ruff does it."""
     own = (access, account, comment, entry, literal, mpi_entry, plugin, plural, processor,
-           shortened)  # fmt: skip
+           prose, shortened)  # fmt: skip
     return render("system.py.j2", plan=plan, **{each.__name__: each for each in own})
 
 
@@ -326,8 +329,13 @@ def comment(line: str, indent: int = 0, lead: str = "# ") -> str:
     """Return a comment, whose lines are no longer than a line may be unless a word is."""
     lead = " " * indent + lead
     room = WIDTH - len(lead)
-    lines = textwrap.fill(line, room, break_long_words=False, break_on_hyphens=False)
+    lines = textwrap.fill(one_line(line), room, break_long_words=False, break_on_hyphens=False)
     return textwrap.indent(lines, lead)
+
+
+def prose(text: str) -> str:
+    """Return a text as it may stand in a docstring, which it does not end."""
+    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
 def literal(value: object, indent: int = 0, before: int = 0) -> str:

@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeAlias
 from xml.etree import ElementTree as xml
@@ -177,7 +176,7 @@ def junit(verdict: Verdict) -> str:
         ),
         hostname=printable(verdict.host or "unknown"),
         time=f"{verdict.elapsed:.3f}",
-        timestamp=verdict.time or datetime.now().isoformat(timespec="seconds"),
+        timestamp=printable(verdict.time) or datetime.now().isoformat(timespec="seconds"),
     )
     properties = xml.SubElement(suite, "properties")
     for name in ("campaign", "session", "command", "database", "outcome"):
@@ -211,7 +210,7 @@ def _add_questions(suite: xml.Element, verdict: Verdict) -> None:
             kinds = " ".join(dict.fromkeys(problem.kind for problem in problems))
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             message = printable(problems[0].text) + more
-            answer = xml.SubElement(case, word, type=kinds, message=message)
+            answer = xml.SubElement(case, word, type=printable(kinds), message=message)
             answer.text = printable("\n".join(problem.text for problem in problems))
         elif reason := _not_asked(question, verdict):
             xml.SubElement(case, "skipped", message=printable(reason))
@@ -411,12 +410,9 @@ def labels_of(family: str, values: Sequence[str]) -> dict[str, str]:
     return labels | ({SIMULATED: "yes"} if is_simulated(labels.get("system", "")) else {})
 
 
-def prometheus(judged: Judged, kept: notify.Notification, output: Path | None = None) -> str:
-    """Return the text, or write it to `output`, whole or not at all, and return an empty text.
-
-    The textfile collector reads only names that end in `.prom`. Raises OSError.
-    """
-    from prometheus_client import generate_latest, write_to_textfile
+def prometheus(judged: Judged, kept: notify.Notification) -> str:
+    """Return the text; the textfile collector reads only names that end in `.prom`."""
+    from prometheus_client import generate_latest
     from prometheus_client.core import GaugeMetricFamily
 
     families = {name: GaugeMetricFamily(name, text) for name, (_, text) in FAMILIES.items()}
@@ -424,10 +420,7 @@ def prometheus(judged: Judged, kept: notify.Notification, output: Path | None = 
         families[name].add_sample(name, labels_of(name, values), value)
     found = [family for family in families.values() if family.samples]
     collected: Any = SimpleNamespace(collect=lambda: found)  # all that it asks of a registry
-    if output is None:
-        return generate_latest(collected).decode()
-    write_to_textfile(str(output), collected)
-    return ""
+    return generate_latest(collected).decode()
 
 
 #: Characters of the name of a measure at most, as Bencher takes it.

@@ -5,8 +5,6 @@ case that shows it with a command that measures it again, and the remedy. What w
 not judged, has lines of its own: a list without a defect is none of a system that nobody measured.
 """
 
-import csv
-import io
 import shlex
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
@@ -24,16 +22,22 @@ from acceptance.core.kinds import (
     OF_PAIRS,
     SEVERITIES,
 )
-from acceptance.core.text import markdown_table, natural, one_line, plural, printable, shortened
+from acceptance.core.text import (
+    code,
+    csv_text,
+    markdown,
+    markdown_table,
+    natural,
+    one_line,
+    plural,
+    shortened,
+)
 from acceptance.ledger import Case, Session
 from acceptance.verdict.cases import text_of
 from acceptance.verdict.model import Verdict
 from acceptance.verdict.remeasured import command, narrowed
 from acceptance.verdict.rules import of_claims
 
-#: What a spreadsheet takes for a formula at the beginning of a cell, and what keeps it from that
-#: (https://owasp.org/www-community/attacks/CSV_Injection).
-_FORMULA, _PLAIN = ("=", "+", "-", "@", "\t", "\r"), "'"
 #: The severity of a line that tells what was not measured.
 NOT_MEASURED = "not measured"
 #: Kinds of findings that have a device.
@@ -92,16 +96,12 @@ class PunchList(Struct, frozen=True):
         """Return it as CSV: a line a defect, then one for each thing that was not measured."""
         names = Defect.__struct_fields__
         open_points = (Defect("", NOT_MEASURED, found=text) for text in self.not_measured)
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(names)
-        for each in (*self.defects, *open_points):
-            writer.writerow(_cell(str(value)) for value in asdict(each).values())
-        return file.getvalue()
+        rows = (map(one_line, asdict(each).values()) for each in (*self.defects, *open_points))
+        return csv_text([names, *rows])
 
     def markdown(self) -> str:
         """Return it as Markdown."""
-        parts = [f"# {self.title}", self.about, "## Defects"]
+        parts = [f"# {markdown(self.title)}", markdown(self.about), "## Defects"]
         header = (
             *("severity", "place", "what", "found", "expected", "remedy"),
             *("shown by", "test", "id"),
@@ -109,7 +109,7 @@ class PunchList(Struct, frozen=True):
         rows = [
             (each.severity, each.place, each.what, each.found, each.expected, each.remedy,
              f"{each.case or each.source}, session {each.session or '-'}, {each.time or '-'}",
-             f"`{each.test}`", f"`{each.id}`")
+             code(each.test), code(each.id))
             for each in self.defects
         ]  # fmt: skip
         parts.append(markdown_table(header, rows) if rows else "None.")
@@ -117,14 +117,8 @@ class PunchList(Struct, frozen=True):
             told = plural(self.notes, "finding")
             parts.append(f"Left out, since they fail nothing: {told} (`acceptance gate`).")
         parts.append("## Not measured, or not judged")
-        parts.append("\n".join(f"- {one_line(text)}" for text in self.not_measured) or "Nothing.")
-        return printable("\n\n".join(parts) + "\n")
-
-
-def _cell(text: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula, in one line."""
-    text = one_line(text)
-    return f"{_PLAIN}{text}" if text.startswith(_FORMULA) else text
+        parts.append("\n".join(f"- {markdown(text)}" for text in self.not_measured) or "Nothing.")
+        return "\n\n".join(parts) + "\n"
 
 
 def punch_list(verdict: Verdict, sessions: Sequence[Session]) -> PunchList:

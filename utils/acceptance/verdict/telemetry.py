@@ -8,7 +8,9 @@ gauges here, with the same names and labels; each finding is a log record, and s
 The packages of OpenTelemetry are the extra `otel` of this project: nothing else needs them.
 """
 
+import logging
 import os
+import re
 import time
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -19,6 +21,7 @@ from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.paths import INSTALLED
+from acceptance.core.text import bare_url, printable
 from acceptance.verdict.model import Status, Verdict
 from acceptance.verdict.outputs import FAMILIES, Judged, labels_of, samples
 
@@ -46,6 +49,8 @@ _OF_BOTH = ("system", "campaign", "session", "host")
 _OF_FINDING = (
     *("id", "kind", "severity", "where", "what", "found", "expected", "remedy", "source"),
 )
+#: What of a line of the exporter is no secret.
+_WHY = re.compile(r"\[Errno -?\d+\] [A-Za-z ]+|code: [1-5]\d\d\b")
 #: Values, and log records, of one request.
 _BATCH = 5000
 
@@ -82,14 +87,27 @@ def send(judged: Judged, kept: notify.Notification) -> tuple[int, int]:
     return len(values), len(logs)
 
 
+class _Why(logging.Handler):
+    """Keeps what a server answered with, or the error: the rest of a line may hold a token."""
+
+    why = ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if found := _WHY.search(record.getMessage()):
+            self.why = f" ({found[0]})"
+
+
 def _send(exporter: Any, batches: Sequence[Any], what: str) -> None:
     """Send batches with an exporter; raises Fault where one was not taken."""
+    log, logger = _Why(), logging.getLogger("opentelemetry")
+    logger.handlers, logger.propagate = [log], False
     try:
         for batch in batches:
             if exporter.export(batch).name != "SUCCESS":
-                where = getattr(exporter, "_endpoint", "the endpoint")
+                where = bare_url(getattr(exporter, "_endpoint", ""))
                 raise Fault(
-                    f"{where}: did not take the {what}; OTEL_EXPORTER_OTLP_ENDPOINT says where to"
+                    f"{where or 'the endpoint'}: did not take the {what}{log.why}; "
+                    "OTEL_EXPORTER_OTLP_ENDPOINT says where to"
                 )
     finally:
         exporter.shutdown()
@@ -119,6 +137,13 @@ def _metrics(
     return data.MetricsData([data.ResourceMetrics(resource, [of_scope], "")])
 
 
+def _plain(value: Any) -> Any:
+    """Return text without codes, and without what UTF-8 cannot hold; anything else as it is."""
+    if isinstance(value, list):
+        return [*map(_plain, value)]
+    return printable(value) if isinstance(value, str) else value
+
+
 def _logs(verdict: Verdict, resource: Any, scope: Any) -> Iterator[Any]:
     """Yield log records: what a verdict says, and each of its findings, the worst first."""
     from opentelemetry._logs import LogRecord, SeverityNumber
@@ -136,9 +161,10 @@ def _logs(verdict: Verdict, resource: Any, scope: Any) -> Iterator[Any]:
         told.append(("acceptance.finding", each.text, _SEVERITIES[each.severity], words))
     when = _nanoseconds(verdict)
     for event, body, (number, word), more in told:
-        attributes = {key: value for key, value in (about | more).items() if value not in ("", [])}
+        words = (about | more).items()
+        attributes = {key: _plain(value) for key, value in words if value not in ("", [])}
         record = LogRecord(
             timestamp=when, severity_text=word, severity_number=SeverityNumber(number),
-            body=body, attributes=attributes, event_name=event,
+            body=_plain(body), attributes=attributes, event_name=event,
         )  # fmt: skip
         yield ReadableLogRecord(record, resource, scope)

@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from acceptance.core.text import read_bounded
+from acceptance.core.text import csv_text, read_bounded
 from acceptance.ledger import Case, Metric, Session, campaign_of
 from acceptance.nodes import UnderLoad
 from acceptance.report import addresses
 from acceptance.report.pages.references import cited
-from acceptance.report.plot_model import Page, csv_text
+from acceptance.report.plot_model import Page
 from acceptance.report.runs import Ran, Run, told
 from acceptance.report.source import Source
 from acceptance.verdict import Verdict
