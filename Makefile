@@ -6,7 +6,7 @@ WHEELS := var/wheels
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release spack mirror lock clean
+.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release audit spack mirror lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -59,6 +59,9 @@ release: $(VENV)/.installed  ## build wheel and sdist of this commit into var/di
 
 matrix: setup-test  ## with each Python, ReFrame and set of dependencies: make matrix ARGS=--list
 	@. ./env.sh && $(VENV)/bin/python -m tests.matrix $(ARGS)
+
+audit: $(VENV)/.installed-audit  ## look up advisories on all that is locked; write the bill of materials of a release
+	@. ./env.sh && $(VENV)/bin/python -m tests.audit
 
 setup: $(VENV)/.installed $(WHEELS)/.installed
 setup-test: setup $(VENV)/.installed-test

@@ -37,3 +37,25 @@ TEXTS = {
     "sql": "'; DROP TABLE samples; --",
     "empty": " ",
 }
+#: Where they are looked at -> the test that does so.
+EXITS = {
+    "terminal, a verdict": "test_a_terminal_shows_a_verdict",
+    "terminal, a table": "test_a_table_and_csv_of_a_command",
+    "CSV of a command": "test_a_table_and_csv_of_a_command",
+    "CSV of a page": "test_csv_of_a_page_and_of_a_punch_list",
+    "CSV of a punch list": "test_csv_of_a_page_and_of_a_punch_list",
+    "JUnit": "test_junit_is_xml_with_the_same_text",
+    "Prometheus": "test_prometheus_has_labels_with_the_same_text",
+    "OpenTelemetry": "test_opentelemetry_takes_what_is_sent",
+    "Bencher": "test_bencher_is_json",
+    "Markdown": "test_markdown_shows_text",
+    "protocol": "test_a_protocol_and_a_punch_list_are_markdown_that_shows_text",
+    "punch list": "test_a_protocol_and_a_punch_list_are_markdown_that_shows_text",
+    "mail": "test_a_message_of_alerts_has_no_header_of_others",
+    "commands to paste": "test_what_is_to_be_pasted_runs_one_command",
+    "file of a new site": "test_a_file_of_a_new_site_is_python_with_the_same_text",
+    "spack.yaml": "test_spack_gets_a_version_that_is_no_yaml",
+    "addresses and data of the report": "test_addresses_and_scripts_of_the_report",
+    "pages of the report": "test_no_page_has_a_tag_an_attribute_or_an_address_of_a_name",
+    "states": "test_states_hold_any_text_and_can_be_read_again",
+}

@@ -37,11 +37,12 @@ from acceptance.verdict import bencher, prometheus, punch_list, telemetry
 from acceptance.verdict.model import CaseResult, Status, SuiteUse, Verdict
 from acceptance.verdict.outputs import junit, verdict_text
 from tests.alerted import ALERT, NOW, of
-from tests.hostile import TEXTS
+from tests.hostile import EXITS, TEXTS
 from tests.places import HERE
 from tests.utils.campaigns.test_protocol import CASE as OF_PROTOCOL
 from tests.utils.campaigns.test_protocol import METRIC as METRIC_OF_PROTOCOL
 from tests.utils.campaigns.test_protocol import make
+from tests.utils.report import test_hostile_pages
 from tests.utils.verdict.test_prometheus import CASE, METRIC
 
 each_text = pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
@@ -367,3 +368,8 @@ def test_an_acknowledgement_with_a_hostile_reason_is_kept(tmp_path):
             acknowledgements.add("3fa2c1", text, "2026-12-01", known, NOW, tmp_path)
             (ack,) = acknowledgements.load(tmp_path)
             assert "\n" not in ack.text
+
+
+def test_each_exit_has_a_test():
+    own = {name for name in globals() if name.startswith("test_")}
+    assert {*EXITS.values()} - own == {*EXITS.values()} & {*vars(test_hostile_pages)}
