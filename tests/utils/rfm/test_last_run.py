@@ -1,16 +1,18 @@
 """Which run ended last, by real runs that overlapped, and what becomes of their marks."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
+import time
 from datetime import date, timedelta
 
 import pytest
 
 from acceptance.core import machine
-from acceptance.rfm import marks
+from acceptance.rfm import last_run, marks, run_log
 from acceptance.rfm.marks import runs_checks
 from tests.campaigns import Held
 from tests.conftest import ROOT, Site
@@ -313,3 +315,61 @@ def test_marks_of_ended_runs_are_pruned_and_killed_ones_closed(tmp_path, monkeyp
     monkeypatch.setattr(marks, "_own", None)
     assert marks.begin(tmp_path, ["-l"]) == 0
     assert marks.begin(tmp_path, ["-r"]) == 0, "a process is asked once"
+
+
+def test_two_runs_that_were_granted_one_lock_leave_a_mark_each(tmp_path, monkeypatch):
+    """So do NFS without its lock daemon, and Lustre with `localflock`."""
+    monkeypatch.setattr(marks.state_files, "locked", lambda *_: contextlib.nullcontext())
+    number, others = marks._next, []
+
+    def overtaken(*arguments):
+        """Let the other run leave its mark after this one has got its number."""
+        found = number(*arguments)
+        if not others:
+            others.append("other")
+            begin("other")
+        return found
+
+    def begin(label):
+        monkeypatch.setattr(marks, "_own", None)
+        marks.begin(tmp_path, ["-r", "--session-extras", f"run={label}"])
+
+    monkeypatch.setattr(marks, "_next", overtaken)
+    monkeypatch.setattr(marks.atexit, "register", lambda *_: None)
+    begin("mine")
+    assert [mark.label for mark in marks.read(tmp_path)] == ["other", "mine"]
+    assert [path.name for path in (tmp_path / "runs").glob("*.part")] == []
+
+
+def test_without_hard_links_a_mark_is_left_all_the_same(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(marks.state_files.os, "link", refuse)
+    monkeypatch.setattr(marks, "_own", None)
+    monkeypatch.setattr(marks.atexit, "register", lambda *_: None)
+    number = marks.begin(tmp_path, ["-r"])
+    assert [mark.number for mark in marks.read(tmp_path)] == [number]
+
+
+@pytest.mark.parametrize(
+    ("began", "line", "fits"),
+    [
+        ("2026-10-25T02:59:58+02:00", "2026-10-25T02:00:11.089", True),
+        ("2026-10-25T02:59:58+02:00", "2026-10-25T03:00:01.000", True),
+        ("2027-03-28T01:59:57+01:00", "2027-03-28T03:00:05.000", True),
+        ("2026-10-25T01:30:00+02:00", "2026-10-25T01:30:09.000", True),
+        ("2026-10-25T12:00:00+01:00", "2026-10-25T11:00:09.000", False),
+        ("2026-10-25T12:00:00+01:00", "2026-10-25T13:00:09.000", False),
+    ],
+)
+def test_the_log_of_a_run_is_found_though_daylight_saving_ends_or_begins(
+    monkeypatch, began, line, fits
+):
+    mark = marks.Mark(3, began, ["-r"], "host", "boot", 7, "1")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "Europe/Berlin")
+        time.tzset()
+        found = last_run._mark_of(run_log.LoggedRun(line, 7), [mark])
+    time.tzset()
+    assert (found is mark) == fits

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -26,24 +27,26 @@ class StoredFault(Fault):
     """A file of state that cannot be read, written or locked: which, why, what to do."""
 
 
-def write(path: Path, data: object) -> None:
+def write(path: Path, data: object, *, new: bool = False) -> None:
     """Write JSON, of records too, as `write_text` writes text."""
     plain = msgspec.to_builtins(data)
     text = json.dumps(plain, indent=1, allow_nan=False)
     if "\\ud" in text:  # a pair of halves is a letter; half of one is in no text of JSON
         text = _HALF.sub(_spelt, json.dumps(plain, allow_nan=False, ensure_ascii=False))
         text = json.dumps(json.loads(text), indent=1)
-    write_text(path, text + "\n")
+    write_text(path, text + "\n", new=new)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, new: bool = False) -> None:
     """Write text so that a reader, or a kill, meets the old text or the new one, never half of one.
 
-    One process at a time may write a file: see `locked`. What stands in the folder under the name
-    that it has until it is whole is removed, not followed or written: it may be of anybody. Raises
-    StoredFault.
+    One process at a time should write a file (see `locked`); where locks are granted to everybody,
+    as on some NFS and Lustre, one of the texts is there as a whole. What stands in the folder under
+    the name that it has until it is whole is removed, not followed or written: it may be of
+    anybody. Raises StoredFault, and with `new` FileExistsError where the file is there, whatever
+    became of locks.
     """
-    part = path.with_name(path.name + ".part")
+    part = path.with_name(f"{path.name}.{socket.gethostname()}-{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         part.unlink(missing_ok=True)
@@ -51,12 +54,31 @@ def write_text(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        named = _name(part, path, new)
         sync_folder(path.parent)
     except OSError as err:
         with suppress(OSError):
             part.unlink()  # a full disk needs the place
         raise StoredFault(f"{path}: cannot be written: {err.strerror or err}") from None
+    if not named:
+        raise FileExistsError(path)
+
+
+def _name(part: Path, path: Path, new: bool) -> bool:
+    """Give a file its name; a `new` one only where no other file has it: tell whether it has it."""
+    if new:
+        try:
+            os.link(part, path)
+        except FileExistsError:
+            part.unlink()
+            return False
+        except OSError:  # no hard links here, so that the locks have to do
+            pass
+        else:
+            part.unlink()
+            return True
+    part.replace(path)
+    return True
 
 
 def sync_folder(folder: Path) -> None:

@@ -69,10 +69,21 @@ def _mark_of(run: LoggedRun, known: Iterable[Mark]) -> Mark | None:
     fitting = [
         mark
         for mark in known
-        if (run.label, run.process) == (mark.label, mark.process)
-        and -_ROUNDING <= time - datetime.fromisoformat(mark.began[:19]) <= _START
+        if (run.label, run.process) == (mark.label, mark.process) and _is_just_before(mark, time)
     ]
     return max(fitting, key=lambda mark: mark.number, default=None)
+
+
+def _is_just_before(mark: Mark, time: datetime) -> bool:
+    """Tell whether a run began just before a time of the log, which has no time zone.
+
+    Daylight saving may have begun or ended meanwhile: then the same hour comes twice, or none.
+    """
+    began = datetime.fromisoformat(mark.began)
+    passed = [time - began.replace(tzinfo=None)]
+    if began.tzinfo:
+        passed += [time.replace(fold=fold).astimezone() - began for fold in (0, 1)]
+    return any(-_ROUNDING <= each <= _START for each in passed)
 
 
 def _under_way(var: Path, mark: Mark) -> str:

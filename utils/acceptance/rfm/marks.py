@@ -144,7 +144,12 @@ def _begun(folder: Path, when: datetime, arguments: Sequence[str], campaign: str
             machine.ticks(os.getpid()),
             campaign=campaign,
         )
-        state_files.write(folder / mark.file, mark)
+        while True:
+            try:
+                state_files.write(folder / mark.file, mark, new=True)
+                break
+            except FileExistsError:  # the lock was granted to another run, too
+                mark.number = max(mark.number + 1, _next(folder, marks))
         for old in [mark for mark in marks if mark.ended][:-KEPT]:
             (folder / old.file).unlink(missing_ok=True)
     return mark
