@@ -2,6 +2,8 @@
 
 import contextlib
 import errno
+import gc
+import io
 import os
 import random
 import signal
@@ -236,6 +238,28 @@ def test_a_full_disk_keeps_what_was_kept_and_no_part(place, monkeypatch):
     assert "\n" not in note
     assert place.read_bytes() == before
     assert [path.name for path in place.parent.glob("*.part")] == []
+
+
+class FullDisk(io.BytesIO):
+    def write(self, _):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def refuse_temporary_files(*_):
+    raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+
+@pytest.mark.parametrize("made_there", [FullDisk, refuse_temporary_files])
+def test_without_room_for_temporary_files_it_says_where_and_what_to_do(
+    place, monkeypatch, made_there, capfd
+):
+    made = Made(11, 6, 20)
+    made.night(0)
+    monkeypatch.setattr(records.tempfile, "TemporaryFile", made_there)
+    with pytest.raises(StoredFault, match=r"^/.*: temporary files cannot be written: .*TMPDIR"):
+        judge(made.history, None, place)
+    gc.collect()
+    assert capfd.readouterr().err == ""
 
 
 def test_what_is_known_is_bounded(place):

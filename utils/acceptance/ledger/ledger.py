@@ -144,13 +144,17 @@ class Ledger:
         except OSError as err:
             if self.folder:
                 self._note(f"{self.folder}: {_first_line(err)}; what is new was read without it")
-            if self._aside is None:
-                self._aside = Path(tempfile.mkdtemp(prefix="acceptance-ledger-"))
-                weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
+            place = "TMPDIR"
             try:
+                if self._aside is None:
+                    self._aside = Path(tempfile.mkdtemp(prefix="acceptance-ledger-"))
+                    weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
+                place = f"{self._aside}"
                 self._write(wanted, self._aside)
             except OSError as again:
-                raise ResultsFault(f"{self._aside}: {_first_line(again)}") from None
+                raise ResultsFault(
+                    f"{place}: {_first_line(again)}; make room in {self.folder or place}"
+                ) from None
 
     def _stored(self) -> list[Row]:
         """Return the sessions of the database."""

@@ -3,6 +3,7 @@
 import io
 import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -131,6 +132,14 @@ class Shared(NamedTuple):
     node: Node | None = None
 
 
+class _Unseen(ZipFile):
+    """A zip file that nobody sees: on a full disk it is forgotten without its end, in silence."""
+
+    def __del__(self) -> None:
+        with suppress(OSError):
+            self.close()
+
+
 class Kept(Struct, dict=True):
     """All that is kept: of the sessions seen, of each series, of families, of partitions' nights.
 
@@ -147,8 +156,14 @@ class Kept(Struct, dict=True):
     shared: list[Shared] = []
 
     def __post_init__(self) -> None:
-        """Write arrays into a file that nobody sees, until another one takes its place."""
-        self.file = ZipFile(tempfile.TemporaryFile(), "w")  # noqa: SIM115
+        """Write arrays into a file that nobody sees, until another one takes its place.
+
+        Raises StoredFault, as all that writes into it.
+        """
+        try:
+            self.file: ZipFile = _Unseen(tempfile.TemporaryFile(), "w")  # noqa: SIM115
+        except OSError as err:
+            raise _no_room(err) from None
 
     def block(self, begin: int) -> Records:
         """Return the records of the series `begin` to `begin` + `BLOCK`, as far as there are."""
@@ -168,8 +183,11 @@ class Kept(Struct, dict=True):
         self.families.append(FamilyBlock(members, nodes, families.missing(states)))
 
     def _write(self, name: str, array: NDArray[Any]) -> None:
-        with self.file.open(name, "w", force_zip64=True) as entry:
-            np.lib.format.write_array(entry, array, allow_pickle=False)
+        try:
+            with self.file.open(name, "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+        except OSError as err:
+            raise _no_room(err) from None
 
     def _array(self, name: str) -> NDArray[Any]:
         return _as_array(NDArray[Any], self.file.read(name))
@@ -206,6 +224,18 @@ class Kept(Struct, dict=True):
             raise StoredFault(f"cannot be used: {damaged} is not what was written")
         kept.file = file
         return kept
+
+
+def _no_room(err: OSError) -> StoredFault:
+    """Return what to do where temporary files cannot be written."""
+    try:
+        place = tempfile.gettempdir()
+    except OSError:  # no folder takes any; it says which were tried
+        place = "TMPDIR"
+    return StoredFault(
+        f"{place}: temporary files cannot be written: {err.strerror or err}; make room there, or "
+        "let TMPDIR name another folder"
+    )
 
 
 def _as_bytes(array: NDArray[Any]) -> bytes:
