@@ -300,6 +300,13 @@ def shell(site, script):
     return site.run("bash", "-c", script, RFM_CONFIG_FILES="")
 
 
+def test_a_full_disk_under_its_output_is_a_line_and_no_verdict(site):
+    done = site.run("bash", "-c", "acceptance references > /dev/full")
+    assert done.status == 2
+    (line,) = done.errors.splitlines()
+    assert "No space left on device; make room there" in line
+
+
 def test_env_sh_makes_plain_reframe_work(site):
     result = shell(site, f". {ROOT}/env.sh && reframe --show-config=storage/0/sqlite_db_file")
     assert result.status == 0, result.errors

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -44,6 +45,15 @@ _MODULES = {
 #: Those that look at nothing which ReFrame keeps: a configuration that it refuses is no matter.
 WITHOUT_PLACES = ("init-site", "spack")
 
+#: What the disk, and no command, is to blame for -> what to do.
+_NO_ROOM = {
+    errno.ENOSPC: "make room there, then give the same command again",
+    errno.EDQUOT: "make room in your quota, then give the same command again",
+    errno.EFBIG: "raise the limit of a file (ulimit -f), then give the same command again",
+    errno.EROFS: "make it writable, then give the same command again",
+    errno.EIO: "look at the disk, or at the server of the file system (dmesg)",
+}
+
 #: The variable by which a shell asks for completions (argcomplete).
 COMPLETING = "_ARGCOMPLETE"
 
@@ -70,7 +80,17 @@ def _main(arguments: list[str]) -> int:
         warn(options, err)
         return Status.CANNOT_JUDGE
     except BrokenPipeError:  # the reader, `head` say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _print_no_more()
+    except OSError as err:
+        if err.errno not in _NO_ROOM:
+            raise
+        place = err.filename or "what it writes, or prints"
+        warn(options, f"{place}: {err.strerror}; {_NO_ROOM[err.errno]}")
+        try:
+            sys.stdout.flush()
+        except OSError:
+            _print_no_more()
+        return Status.CANNOT_JUDGE
     except KeyboardInterrupt:
         warn(options, "interrupted")
         return SIGNALLED + signal.SIGINT
@@ -78,6 +98,10 @@ def _main(arguments: list[str]) -> int:
         warn(options, err)
         return SIGNALLED + err.signal
     return status
+
+
+def _print_no_more() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _settle(options: argparse.Namespace) -> None:
