@@ -304,16 +304,33 @@ def let_stops_through(report):
     """Report a fault of a log's handler, unless it is the end of the session that came there.
 
     Nor where it is a perflog that cannot be written: that belongs into the log (`tell_lost_line`).
+    Of a log that cannot be written one line is shown, not a traceback for each line that it lacks.
     """
 
     def handle_error(handler, record):
         fault = sys.exc_info()[1]
-        lost = isinstance(fault, OSError) and isinstance(handler, MultiFileHandler)
-        if lost or isinstance(fault, ForceExitError):
+        broken = isinstance(fault, OSError)
+        if (broken and isinstance(handler, MultiFileHandler)) or isinstance(fault, ForceExitError):
             raise
-        report(handler, record)
+        if broken:
+            place = getattr(handler, "baseFilename", "standard output")
+            tell_broken_log(place, fault.strerror or str(fault))
+        else:
+            report(handler, record)
 
     return handle_error
+
+
+@functools.cache
+def tell_broken_log(path, why):
+    """Say on the standard error that a log lacks lines, once for each reason."""
+    with contextlib.suppress(OSError):
+        print(
+            f"{path}: cannot be written: {why}; lines of this run are missing there: make room, or "
+            "make it writable, and measure again",
+            file=sys.stderr,
+            flush=True,
+        )
 
 
 def tell_lost_line(emit):

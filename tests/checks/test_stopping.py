@@ -103,6 +103,9 @@ def test_other_faults_of_a_log_are_told_and_stop_nothing(site):
     done = site.reframe(*CASE)
     assert done.status == 0
     assert "disk full" in done.errors
+    assert "Traceback" not in done.errors
+    told = [line for line in done.errors.splitlines() if "cannot be written: disk full" in line]
+    assert len(told) == 1, "once, whatever is not written of it"
 
 
 def test_a_program_that_crashes_after_a_full_table_has_measured_nothing(site):
