@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 
 import pytest
 
@@ -97,3 +98,17 @@ def test_jobs_that_a_run_left_are_cancelled_or_it_is_said_why_not(
     (line,) = children.end_left_by("night")
     assert line.startswith(said)
     assert (tmp_path / "gone").read_text().split() == cancelled
+
+
+def test_what_does_not_end_is_not_told_to_be_killed(tmp_path, monkeypatch):
+    folder = tmp_path / "2026-11-26T230000-1"
+    folder.mkdir()
+    monkeypatch.setattr(children, "PATIENCE", 0.2)
+    with subprocess.Popen(["sleep", "60"], cwd=folder) as left:
+        # As one that waits for a file system that is away.
+        with monkeypatch.context() as deaf:
+            deaf.setattr(os, "kill", lambda *_: None)
+            (said,) = children._end_processes(folder.name)
+        assert said.endswith("was still there: does not end within 0.2 s")
+        (said,) = children._end_processes(folder.name)
+        assert said == f"process {left.pid} of {folder.name} was still there: killed"

@@ -146,7 +146,11 @@ def _end_processes(run: str) -> list[str]:
     until = time.monotonic() + PATIENCE
     while any(map(machine.ticks, left)) and time.monotonic() < until:
         time.sleep(0.05)
-    return [f"process {pid} of {run} was still there: killed" for pid in left]
+    stays = f"does not end within {PATIENCE:g} s"
+    return [
+        f"process {pid} of {run} was still there: {stays if machine.ticks(pid) else 'killed'}"
+        for pid in left
+    ]
 
 
 def _cancel_jobs(run: str) -> list[str]:
