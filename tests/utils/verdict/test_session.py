@@ -10,6 +10,7 @@ import pytest
 
 from acceptance.core.paths import ROOT
 from acceptance.ledger import Metric
+from acceptance.machine import RESUME
 from acceptance.rfm import check_files as checkfiles
 from acceptance.verdict import judge_cases
 from acceptance.verdict.model import Status, Verdict
@@ -209,10 +210,10 @@ def test_where_no_node_was_up_the_names_that_were_asked_for_are_not_to_blame(rep
     status, verdict = replay.gate()
     assert (status, kinds(verdict)) == (1, ["no-cases"])
     assert message(verdict, "no-cases") == f"ReFrame selected no case at all; {away}"
-    remedy = "see why Slurm gives them no jobs (sinfo -R), and resume them"
+    assert all(program in RESUME for program in ("sinfo", "pbsnodes", "flux"))
     (unprovided,) = of_kind(verdict, "not-provided")
     assert (unprovided["what"], unprovided["place"]) == ("imb.py", ["replay", "imb.py"])
-    assert (unprovided["text"], unprovided["remedy"]) == (away, remedy)
+    assert (unprovided["text"], unprovided["remedy"]) == (away, RESUME)
     # The links can be looked at on nodes that are not up, too.
     assert verdict["not_selected"] == {"fabric.py": "-n PingPang"}
 

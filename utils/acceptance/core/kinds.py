@@ -214,8 +214,9 @@ _of_pairs = partial(Kind, question=ALIKE)
 OF_NODES = {
     "node-absent": _of_nodes(
         MAJOR,
-        "see why Slurm gives it no jobs (sinfo -R, scontrol show node), repair and resume it, then "
-        "measure again; or agree that it is no part of this acceptance",
+        "see why the scheduler gives it no jobs (Slurm: sinfo -R, scontrol show node; PBS: "
+        "pbsnodes; Flux: flux resource status), repair and resume it, then measure again; or agree "
+        "that it is no part of this acceptance",
     ),
     **dict.fromkeys(
         ("nodes-not-looked-at", "nodes-unknown", "nodes-left-out"), _of_nodes(MAJOR, _MISSED)

@@ -121,7 +121,10 @@ _SIZE = (
     'write "nodes" and "cores" into the `extras` of the partition; acceptance doctor has the lines'
 )
 #: What to do where no node of a partition is up.
-RESUME = "see why Slurm gives them no jobs (sinfo -R), and resume them"
+RESUME = (
+    "see why the scheduler gives them no jobs (Slurm: sinfo -R; PBS: pbsnodes; Flux: flux resource "
+    "status), and resume them"
+)
 
 
 def without_case(

@@ -91,8 +91,8 @@ def process_counts(largest: int) -> list[int]:
     return [*counts, largest] if largest > 2 and largest not in counts else counts
 
 
-#: Nodes that are used of a partition of Slurm which does not say how many: enough for a first
-#: verdict that does not wait long.
+#: Nodes that are used of a partition which does not say how many, where a scheduler can be asked:
+#: enough for a first verdict that does not wait long.
 NODES = 4
 #: Names of nodes that a line shows.
 _SHOWN = 8

@@ -290,7 +290,7 @@ def _every_node(system: dict[str, Any]) -> Iterator[Examined]:
     for partition in system["partitions"]:
         if partition.get("extras", {}).get("nodes") == ALL and (size := configured_size(partition)):
             found = f"all: {size.nodes}{size.told and f'; {size.told}'}"
-            remedy = 'look where Slurm answers and has nodes up, or write a number for "nodes"'
+            remedy = 'look where its scheduler has nodes up, or write a number for "nodes"'
             yield row(f"nodes of {partition['name']}", found, size.unknown, remedy, MISSING)
 
 
