@@ -203,3 +203,4 @@ def test_of_many_nodes_a_short_run_takes_some_rounds_each_with_its_way_back():
         assert len(shifts) == 16
         assert {nodes - shift for shift in shifts} == {*shifts}
     assert all_pairs.shifts(200, 4) == [1, 99, 101, 199]
+    assert all_pairs.shifts(200, 1) == [1, 199], "not all of them"

@@ -100,12 +100,13 @@ BENCHMARKS = {
 def shifts(nodes: int, most: int) -> list[int]:
     """Return the rounds that are measured, by the distance from sender to receiver; none for all.
 
-    Of more than `most` (0: all) those are taken that are spread evenly, each with its way back.
+    Of more than `most` (0: all) those are taken that are spread evenly, each with its way back: two
+    at least.
     """
     half = (nodes - 1) // 2
     if not most or nodes - 1 <= most:
         return []
-    number = most // 2
+    number = max(most // 2, 1)
     there = {1 + k * (half - 1) // max(number - 1, 1) for k in range(number)}
     return sorted(there | {nodes - k for k in there})
 
