@@ -27,7 +27,7 @@ class ApplicationCheck(PlacedCheck):
     folder = ""
 
     def nodes(self, part):
-        """Count the nodes of a partition that have the cores; 0 if it has not as many."""
+        """Count the nodes of a partition that have the cores; 0 if it has fewer."""
         nodes = -(-self.np // cores_of(part)) if cores_of(part) else 0
         is_placed = (nodes > 1) == (self.placement == "inter-node")
         return nodes if is_placed and nodes <= nodes_of(part) else 0

@@ -313,7 +313,7 @@ class JudgedCheck(rfm.RunOnlyRegressionTest, Outputs, special=True):
         parameters = {**self.parameters(), "environment": self.current_environ.name, **own}
         place = self.current_system.name, self.current_partition.name, self.benchmark_name
         try:
-            if simulated.is_simulated(place[0]):
+            if words.is_simulated(place[0]):
                 return simulated.judged_by_row(self, library(), place, stem, parameters, unit)
             row = library().look_up(*place, stem, parameters, unit, self.sources(name))
         except (references.ReferenceFault, ValueError) as err:

@@ -7,13 +7,10 @@ from reframe.core.exceptions import SanityError
 from acceptance import simulation
 from acceptance.core.errors import Fault
 from acceptance.core.findings import RECORDED_OTHERWISE, Finding
-from acceptance.core.words import is_simulated
 from acceptance.machine import Layout
 from acceptance.references import judging
 
 from .partitions import cores_of, nodes_of
-
-__all__ = ["LINKS", "VIEW", "is_simulated", "judged_by_row", "write", "write_links", "write_view"]
 
 #: What runs in the place of a link check, and the folder of what each node shows.
 LINKS, NODES = "links.sh", "nodes"

@@ -16,4 +16,4 @@ from acceptance.ledger.ledger import (
 from acceptance.ledger.reading import Ints, Samples
 from acceptance.ledger.records import Case, Metric, Session, node_of_case
 from acceptance.ledger.results_db import ResultsFault, SessionFault
-from acceptance.ledger.rows import REPEATED, SHARED_MACHINE, UNFIT, software_of
+from acceptance.ledger.rows import REPEATED, SHARED_MACHINE, software_of

@@ -125,7 +125,7 @@ class Ledger:
     # What is new.
 
     def _take_in(self) -> None:
-        """Write what the database has and the ledger has not."""
+        """Write what the database has and the ledger lacks."""
         rows = self._stored()
         known = self._known
         taken = {*known.values()} | self._forgotten.keys()

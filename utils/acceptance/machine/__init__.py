@@ -80,5 +80,4 @@ from acceptance.machine.spack import (
     read_packages,
     spack_features,
     spack_suites,
-    unbuilt,
 )

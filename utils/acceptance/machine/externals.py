@@ -47,8 +47,6 @@ _HELPERS = {
 }  # fmt: skip
 
 
-#: Where Debian's packages are.
-_ROOT = Path("/usr")
 #: What compiles for an MPI -> the compiler that Debian's packages of MPIs run for it.
 _BENEATH = {"mpicc": "gcc", "mpif90": "gfortran"}
 
@@ -91,13 +89,13 @@ def wheels_environments(prefix: Path, *variables: list[str]) -> list[dict[str, A
     ]
 
 
-def mpi_names() -> list[str]:
-    """Return the MPIs that Debian's packages have installed; runs no program."""
+def mpi_names(root: Path = Path("/usr")) -> list[str]:
+    """Return the MPIs that Debian's packages have put into `root`; runs no program."""
     programs = ("mpicc", "mpirun")
     return [
         name
         for name in _HELPERS
-        if all((_ROOT / "bin" / f"{program}.{name}").exists() for program in programs)
+        if all((root / "bin" / f"{program}.{name}").exists() for program in programs)
     ]
 
 
@@ -121,20 +119,20 @@ def identify(programs: Path, variables: Mapping[str, str] = os.environ) -> tuple
     return None
 
 
-def prefix_of(name: str, prefixes: Path) -> Path:
+def prefix_of(name: str, prefixes: Path, root: Path = Path("/usr")) -> Path:
     """Return the prefix of links of an MPI, `prefixes/<name>`; makes what is missing of it.
 
     Debian puts all MPIs into one prefix, and tells their programs apart by a suffix.
     """
     triplet, suffix = f"{platform.machine()}-linux-gnu", f".{name}"
-    libraries = _ROOT / "lib" / triplet
-    links = {f"bin/{program}": _ROOT / "bin" / program for program in _HELPERS[name]}
-    for path in (_ROOT / "bin").glob(f"*{suffix}"):
+    libraries = root / "lib" / triplet
+    links = {f"bin/{program}": root / "bin" / program for program in _HELPERS[name]}
+    for path in (root / "bin").glob(f"*{suffix}"):
         links[f"bin/{path.name.removesuffix(suffix)}"] = path
     if name == "openmpi":
         links |= {word: libraries / "openmpi" / word for word in ("lib", "include")}
     else:
-        links["include"] = _ROOT / "include" / triplet / "mpich"
+        links["include"] = root / "include" / triplet / "mpich"
         for path in libraries.glob("libmpich*.so"):
             links[f"lib/{path.name}"] = path
             links[f"lib/{path.name.replace('mpich', 'mpi')}"] = path
@@ -142,7 +140,7 @@ def prefix_of(name: str, prefixes: Path) -> Path:
     return prefixes / name
 
 
-def externals(prefixes: Path) -> dict[str, Any]:
+def externals(prefixes: Path, root: Path = Path("/usr")) -> dict[str, Any]:
     """Return what this machine has as the `packages` of a Spack configuration.
 
     GCC with the languages that are there, GNU make, each MPI (with its links made), OpenBLAS.
@@ -153,13 +151,13 @@ def externals(prefixes: Path) -> dict[str, Any]:
         version = gcc["externals"][0]["spec"].split()[0]
         packages |= {language: {"require": version} for language in ("c", "cxx", "fortran")}
     if version := _version(["make", "--version"], r"GNU Make ([\d.]+)"):
-        packages["gmake"] = external(f"gmake@{version}", _ROOT)
-    for name in mpi_names():
-        prefix = prefix_of(name, prefixes)
+        packages["gmake"] = external(f"gmake@{version}", root)
+    for name in mpi_names(root):
+        prefix = prefix_of(name, prefixes, root)
         if identity := identify(prefix / "bin"):
             packages[name] = external("@".join(identity), prefix)
-    if has_openblas():
-        packages["openblas"] = _openblas(prefixes / "openblas")
+    if has_openblas(root):
+        packages["openblas"] = _openblas(prefixes / "openblas", root)
         packages |= {name: {"require": "openblas"} for name in ("blas", "lapack")}
     return packages
 
@@ -184,19 +182,19 @@ def _gcc() -> dict[str, Any] | None:
     return external(f"gcc@{version} languages='{languages}'", Path(paths["c"]).parent.parent, more)
 
 
-def has_openblas() -> bool:
-    """Tell whether Debian's packages have installed OpenBLAS."""
-    library, header = _folders_of_openblas()
+def has_openblas(root: Path = Path("/usr")) -> bool:
+    """Tell whether Debian's packages have put OpenBLAS into `root`."""
+    library, header = _folders_of_openblas(root)
     return (library / "libopenblas.so").exists() and (header / "openblas_config.h").exists()
 
 
-def _folders_of_openblas() -> tuple[Path, Path]:
+def _folders_of_openblas(root: Path) -> tuple[Path, Path]:
     place = Path(f"{platform.machine()}-linux-gnu/openblas-pthread")
-    return _ROOT / "lib" / place, _ROOT / "include" / place
+    return root / "lib" / place, root / "include" / place
 
 
-def _openblas(prefix: Path) -> dict[str, Any]:
-    library, header = _folders_of_openblas()
+def _openblas(prefix: Path, root: Path) -> dict[str, Any]:
+    library, header = _folders_of_openblas(root)
     config = (header / "openblas_config.h").read_text(errors="replace")
     line = re.search(r"OPENBLAS_VERSION \" OpenBLAS ([\d.]+)", config)
     version = line[1].rstrip(".") if line else "0.3"

@@ -14,7 +14,6 @@ from acceptance.references.records import (
     agrees,
     bounds,
     source_of,
-    stated_sizes,
     with_derived,
     write_parameters,
 )

@@ -31,7 +31,7 @@ _RAN = re.compile(r"Ran (?P<done>\d+)/(?P<selected>\d+) test case.* (?P<skipped>
 _SKIP = re.compile(r"\[ +SKIP \] \( *\d+/\d+\) (?P<case>.*)")
 _ENDED = re.compile(r"\[ +[A-Z]+ \] \( *\d+/\d+\) (?P<name>.+) /[0-9a-f]+ (?P<where>@\S+)")
 _STORED = re.compile(r"Current session stored with UUID: (?P<uuid>\S+)")
-#: The first 4.8 and older do not tell the state: where it is off, they stored nothing.
+#: ReFrame's first release of 4.8, and older ones, do not tell whether storage is on.
 _DATABASE = re.compile(r"(\[(?P<state>on|off)\] )?'(?P<path>.*)'")
 
 #: Options that narrow the selection down, so that a check file without a case is no surprise; a

@@ -14,7 +14,7 @@ socket buffers. `netperf.sh` starts server and client, and says where before net
     REMOTE_RECV_THROUGHPUT=143.03
     TRANSACTION_RATE=1.000
 
-Times are in s, sizes in bytes, throughputs in 10^6 bits/s (`-f m`). What a test has not is 0, -1 or
+Times are in s, sizes in bytes, throughputs in 10^6 bits/s (`-f m`). What a test lacks is 0, -1 or
 1.000. Linux doubles the socket buffers that it is asked for, bounds them (net.core.wmem_max,
 rmem_max), and since 3.12 gives no less than 4608 bytes to send and 2304 to receive: what netperf
 says that they were are the keys of a result. Sources: src/nettest_omni.c of netperf 2.5.0 to 2.7.1
@@ -198,7 +198,7 @@ class Output(LineReader):
         self.check(run)
 
     def take(self, name: str, text: str) -> None:
-        """Take a value; what a test has not is a number, too."""
+        """Take a value; what a test lacks is a number, too."""
         if name == _UNITS:
             if text != _MBITS:
                 raise self.error(f"throughputs in {text} instead of {_MBITS}")

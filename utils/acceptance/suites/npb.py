@@ -162,7 +162,7 @@ def sizes(name: str, problem_class: str) -> tuple[tuple[int, ...], int]:
     """Return what the final block prints as Size, and its Iterations.
 
     A size is three numbers of grid points, or one number: of keys (is), rows (cg), values (dt) or
-    random numbers (ep; it counts no iterations, 0). Raises ValueError for a class that it has not.
+    random numbers (ep; it counts no iterations, 0). Raises ValueError for a class without it.
     """
     index = _index(name, problem_class)
     return _SIZES[name][index], _ITERATIONS[name][index]

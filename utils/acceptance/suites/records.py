@@ -208,7 +208,7 @@ class Suite:
     key: str
     title: str
     programs: tuple[str, ...]
-    #: How one gets it but by Spack; empty where Spack alone brings it.
+    #: How one gets it without Spack; empty where Spack alone brings it.
     without_spack: str
     #: Name in `reference/` -> benchmark.
     benchmarks: Mapping[str, Benchmark]
@@ -221,7 +221,7 @@ class Suite:
     compiler: str = ""
     #: Its programs are those of an MPI.
     of_mpi: bool = True
-    #: The variable that names the folder of these sources, where this project has them not.
+    #: The variable that names the folder of these sources, where this project does not have them.
     source: str = ""
     #: What an installation has beside its programs, below the folder that an environment names.
     inputs: tuple[str, ...] = ()
