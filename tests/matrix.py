@@ -29,13 +29,14 @@ from tests.places import HERE, ROOT
 
 FOLDER = HERE.root / "var/matrix"
 BIN = Path(sys.executable).parent
-#: The tests of a row of Python: in one process, of each package, and ReFrame with recorded outputs.
+#: The tests of a row of Python, half a minute of a processor: what leans on each dependency, and
+#: ReFrame with recorded outputs.
 TESTS = """
-    tests/utils/core tests/utils/fabric/test_facts.py tests/utils/fabric/test_adapters.py
-    tests/utils/fabric/test_structure.py tests/utils/detection/test_sequential.py
+    tests/utils/core tests/utils/fabric/test_facts.py tests/utils/fabric/test_structure.py
     tests/utils/detection/test_causes.py tests/utils/ledger/test_files.py
     tests/utils/ledger/test_reading.py tests/utils/report/test_plot_model.py
-    tests/utils/cli/test_export.py tests/utils/alerts/test_notify.py
+    tests/utils/alerts/test_notify.py::test_what_is_no_alert_is_refused
+    tests/utils/alerts/test_notify.py::test_a_malformed_state_is_kept_aside_and_alerts_are_sent
     tests/utils/verdict/test_prometheus.py tests/utils/references/test_tables.py
     tests/utils/suites/test_imb.py tests/config/test_requirements.py tests/checks/test_outputs.py
 """.split()

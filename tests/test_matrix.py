@@ -105,6 +105,8 @@ def test_the_classifiers_are_the_pythons_of_the_matrix_that_are_tried():
 
 def test_the_tests_of_a_row_are_there():
     for name in (*matrix.TESTS, matrix.FORMS, matrix.LIVE[0]):
-        assert (ROOT / name).exists(), name
+        file, _, test = name.partition("::")
+        assert (ROOT / file).exists(), name
+        assert not test or f"def {test}(" in (ROOT / file).read_text(), name
     for lock in matrix.LOCKS:
         assert (ROOT / f"{lock}.lock").exists()
