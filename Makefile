@@ -50,11 +50,15 @@ check: setup-test  ## lint, format and types
 bench: setup-test $(VENV)/.installed-bench  ## ratios: our harness against plain ReFrame, our detection against others
 	@. ./env.sh && $(VENV)/bin/python -m tests.bench $(BENCHES)
 
-# Afterwards var/dist has what anybody gets who builds this commit, byte for byte.
+# Afterwards var/dist has what anybody gets who builds this commit, byte for byte, and beside it the
+# bill of materials that was written last.
+BILL := var/audit/interconnect-acceptance.cdx.json
 release: $(VENV)/.installed  ## build wheel and sdist of this commit into var/dist, with SHA256SUMS
 	@test -z "$$(git status --porcelain)" \
 	  || { echo "make: a release is of a commit; commit or remove what 'git status' lists" >&2; exit 1; }
 	@rm -rf var/dist && $(VENV)/bin/python -m hatchling build -d var/dist >/dev/null
+	@if [ $(BILL) -nt requirements.lock ] && [ $(BILL) -nt pyproject.toml ]; then cp $(BILL) var/dist; \
+	 else echo "make: without a bill of materials: $(BILL) is not there, or older than requirements.lock" >&2; fi
 	@cd var/dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 matrix: setup-test  ## with each Python, ReFrame and set of dependencies: make matrix ARGS=--list

@@ -24,6 +24,8 @@ VERSION = re.search(r'^version = "(.+)"', PROJECT, re.MULTILINE)[1]
 #: When the commit of the copies was made, in seconds since 1970: later than 1980, as zip demands.
 SECONDS = 1_700_000_000
 DATE = f"{SECONDS} +0000"
+#: The bill of materials.
+BILL = "interconnect-acceptance.cdx.json"
 GIT = {
     **dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), DATE),
     **dict.fromkeys(("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"), "somebody"),
@@ -49,11 +51,11 @@ def must(*command, cwd, **variables):
     return done.stdout
 
 
-def clone_into(folder, mode, seconds):
-    """Write this tree into a folder as a clone, with files of a mode and a time."""
-    listed = must("git", "ls-files", "-coz", "--exclude-standard", cwd=ROOT)
+def clone_into(folder, tree, mode, seconds):
+    """Write a tree into a folder as a clone, with files of a mode and a time."""
+    listed = must("git", "ls-files", "-coz", "--exclude-standard", cwd=tree)
     for name in filter(None, listed.split("\0")):
-        source, path = ROOT / name, folder / name
+        source, path = tree / name, folder / name
         if source.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source, path)
@@ -90,8 +92,10 @@ class Built:
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
     """What `make release` leaves."""
-    root = clone_into(tmp_path_factory.mktemp("here"), 0o644, SECONDS + 10)
+    root = clone_into(tmp_path_factory.mktemp("here"), ROOT, 0o644, SECONDS + 10)
     (root / ".venv").symlink_to(BIN.parent)
+    (root / "var/audit").mkdir(parents=True)
+    (root / "var/audit" / BILL).write_text("{}\n")
     printed = must("make", "-o", ".venv/.installed", "release", cwd=root)
     built = Built(root, root / "var/dist")
     assert printed.endswith((built.dist / "SHA256SUMS").read_text())
@@ -99,9 +103,10 @@ def released(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def again(tmp_path_factory):
+def again(released, tmp_path_factory):
     """The same commit in a folder of another name, with other modes and times, by another user."""
-    root = clone_into(tmp_path_factory.mktemp("elsewhere") / "a clone", 0o600, SECONDS + 90_000)
+    folder = tmp_path_factory.mktemp("elsewhere") / "a clone"
+    root = clone_into(folder, released.root, 0o600, SECONDS + 90_000)
     dist = root.parent / "dist"
     must(sys.executable, "-m", "hatchling", "build", "-d", dist, cwd=root, TZ="Asia/Tokyo")
     return Built(root, dist)
@@ -124,12 +129,13 @@ def test_the_same_commit_gives_the_same_bytes_anywhere(released, again):
         assert one.read_bytes() == other.read_bytes()
 
 
-def test_the_sums_are_of_all_archives(released):
+def test_the_sums_are_of_both_archives_and_of_the_bill_of_materials(released):
     sums = (released.dist / "SHA256SUMS").read_text()
     named = dict(reversed(line.split()) for line in sums.splitlines())
-    archives = (released.wheel, released.sdist)
-    assert named == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in archives}
-    assert {path.name for path in archives} == {
+    files = (released.wheel, released.sdist, released.dist / BILL)
+    assert named == {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    assert {*named} == {
+        BILL,
         f"interconnect_acceptance-{VERSION}-py3-none-any.whl",
         f"interconnect_acceptance-{VERSION}.tar.gz",
     }
