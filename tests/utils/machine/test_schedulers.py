@@ -125,6 +125,28 @@ def test_lists_of_names():
             names_of(f"b,a[{wrong}]")
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (f"a[{'9' * 5000}]", "is no range of numbers"),
+        ("a[1-]", "is no range of numbers"),
+        ("a[1,2", "a bracket is not closed"),
+        ("a1]", "a bracket is not closed"),
+        # A node list of some bytes that would take all memory.
+        ("r[0-999999]n[0-999999]", "more than 1000000 nodes"),
+        ("a[0-999999],b[0-999999]", "more than 1000000 nodes"),
+    ],
+)
+def test_a_list_that_is_none_or_of_too_many_nodes_is_refused(text, why):
+    with pytest.raises(SchedulerFault, match=why):
+        names_of(text)
+
+
+def test_a_long_list_is_read():
+    assert len(names_of("n," * 50_000)) == 50_000
+    assert names_of("[7]" * 2000) == ["7" * 2000]
+
+
 def test_hosts_of_pbs_their_states_and_why_they_are_away(pbs):
     nodes = nodes_of("pbspro", [])
     assert [(node.name, node.up, node.cores) for node in nodes] == [

@@ -6,13 +6,11 @@ of several partitions a node is in all; without `--partition` it is in the defau
 the options, and of the form of a constraint: sbatch(1) of Slurm 22.05.
 
 What Slurm's `scontrol` and `srun` say of a cluster: records of `Key=Value`, and lists.
-
 `scontrol show node --oneliner` has a record a line; a value may hold blanks, as that of `OS`::
 
     NodeName=node1 Arch=x86_64 CoresPerSocket=2  CPUAlloc=0 CPUEfctv=1 CPUTot=2 ... State=IDLE
 
-`scontrol show config` has an entry a line, `ClusterName             = acceptance`. Of lists such as
-`node[01-04,7]` only names are needed, which Slurm also writes out itself, a record each.
+`scontrol show config` has an entry a line, `ClusterName             = acceptance`.
 
 Sources: scontrol(1) and srun(1) of Slurm 22.05; node states of sinfo(1); what 23.02 to 26.05 print
 more or otherwise, `src/api/node_info.c`, `partition_info.c` and `slurm/slurm.h` of each.
@@ -26,6 +24,8 @@ Sources: what Open MPI 4.1, MPICH 4.0 with UCX 1.13, Intel MPI 2021 and Slurm 22
 program calls MPI_Abort, exits with a status, or is ended by a signal.
 """
 
+import itertools
+import math
 import re
 import shlex
 from argparse import ArgumentError, ArgumentParser
@@ -296,8 +296,10 @@ for _names in (
 ):
     _OPTIONS.add_argument(*_names.split(), type=str.strip)
 _OPTIONS.add_argument("--requires", action="append")
-#: Commas outside of brackets, the brackets, and more numbers than a range of nodes has.
-_COMMA, _RANGES, _MOST = re.compile(r",(?![^\[]*\])"), re.compile(r"\[([^\]]*)\]"), 1_000_000
+#: A word between commas, of which brackets may have some, and what is in brackets.
+_WORD, _RANGES = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+"), re.compile(r"\[([^\[\]]*)\]")
+#: A number or a range of them, and more nodes than there are.
+_RANGE, _MOST = re.compile(r"(\d{1,18})(?:-(\d{1,18}))?", re.ASCII), 1_000_000
 #: What a node is; its other states are flags.
 _BASES = ("ALLOCATED", "DOWN", "ERROR", "FUTURE", "IDLE", "MIXED", "UNKNOWN")
 #: A group of a constraint that has no other in it, and a feature, or what such a group came to.
@@ -348,24 +350,34 @@ def partition_option(access: Sequence[str]) -> str:
 def names_of(text: str) -> list[str]:
     """Return the names of a list such as node[1-3,07],login, and the numbers of `[0-3]`.
 
-    Raises SchedulerFault for a range without numbers, that runs backwards, or is of too many.
+    Raises SchedulerFault for a range without numbers, or that runs backwards, for a bracket that is
+    not closed, and for too many.
     """
-    names = []
-    for word in filter(None, _COMMA.split(text)):
-        ranges = _RANGES.search(word)
-        if ranges is None:
-            names.append(word)
-            continue
-        for part in ranges[1].split(","):
-            first, _, last = part.partition("-")
-            last = last or first
-            numbers = first.isdecimal() and last.isdecimal()
-            if not numbers or not 0 <= int(last) - int(first) < _MOST:
-                raise SchedulerFault(f"{word}: {part!r} is no range of numbers such as 1-16")
-            for number in range(int(first), int(last) + 1):
-                within = f"{word[: ranges.start()]}{number:0{len(first)}}{word[ranges.end() :]}"
-                names += names_of(within)
+    names: list[str] = []
+    for word in _WORD.findall(text):
+        fixed = _RANGES.split(word)
+        if any({*part} & {*"[]"} for part in fixed[::2]):
+            raise SchedulerFault(f"{word}: a bracket is not closed, or not open")
+        choices = [_ranges(word, part) for part in fixed[1::2]]
+        count = math.prod(sum(len(numbers) for _, numbers in each) for each in choices)
+        if len(names) + count > _MOST:
+            raise SchedulerFault(f"{word}: these are more than {_MOST} nodes")
+        written = [[f"{n:0{width}}" for width, ns in each for n in ns] for each in choices]
+        for chosen in itertools.product(*written):
+            fixed[1::2] = chosen
+            names.append("".join(fixed))
     return names
+
+
+def _ranges(word: str, listed: str) -> list[tuple[int, range]]:
+    """Return the ranges of `01-04,7`, each with its digits; raises SchedulerFault."""
+    found = []
+    for part in listed.split(","):
+        first, last = match.groups(match[1]) if (match := _RANGE.fullmatch(part)) else ("1", "0")
+        found.append((len(first), range(int(first), int(last) + 1)))
+        if not 0 < len(found[-1][1]) <= _MOST:
+            raise SchedulerFault(f"{word}: {part!r} is no range of numbers such as 1-16")
+    return found
 
 
 def satisfies(features: frozenset[str], expression: str) -> bool:
