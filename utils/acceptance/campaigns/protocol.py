@@ -24,13 +24,14 @@ from acceptance.campaigns import conclusion, nodes
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.markdown import markdown
 from acceptance.campaigns.state import CampaignFault, State
-from acceptance.core import machine, state_files
+from acceptance.core import machine, records, state_files
 from acceptance.core.findings import SHARED, Finding, merged
 from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.ledger import Case, Session
+from acceptance.references import NO_YAML
 from acceptance.rfm import configuration as site
 from acceptance.verdict import (
     LINK_SUITE,
@@ -139,7 +140,7 @@ def _asked(
         tolerances = yaml.safe_load(
             (workspace.reference / "tolerances.yaml").read_text(encoding="utf-8")
         )
-    except (OSError, yaml.YAMLError) as err:
+    except (OSError, *NO_YAML) as err:
         tolerances = {"fault": str(err)}
     return {
         "mode": state.asked["mode"],
@@ -253,7 +254,7 @@ def verify(path: Path) -> tuple[dict[str, Any], list[str]]:
     Raises CampaignFault for a file that cannot be read or is no protocol.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = records.from_json(path.read_bytes())
         if not isinstance(data, dict):
             raise ValueError("no protocol")
         lines, text = differences(data), markdown(data)

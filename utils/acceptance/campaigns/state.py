@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from acceptance.core import state_files
 from acceptance.core.errors import Fault
+from acceptance.core.records import from_json
 from acceptance.machine import SlurmNode
 
 #: States of a step.
@@ -301,4 +302,4 @@ def holder(state: State) -> str:
 
 
 def _decoded(data: bytes) -> _Holder:
-    return msgspec.json.decode(data, type=_Holder)
+    return from_json(data, _Holder)

@@ -1,4 +1,4 @@
-"""What somebody has written, read strictly as a record of msgspec."""
+"""What somebody has written: JSON, and data strictly as a record of msgspec."""
 
 import functools
 import sys
@@ -15,6 +15,17 @@ Filled = Annotated[str, Meta(min_length=1, description="filled in")]
 Measured = Annotated[float, Meta(gt=0, le=sys.float_info.max, description="a number above 0")]
 Text = Annotated[str, Meta(min_length=1, description="a text")]
 Whole = Annotated[int, Meta(ge=1, description="a whole number from 1 on")]
+
+
+def from_json(text: str | bytes, kind: Any = Any) -> Any:
+    """Return JSON as plain data, or as a kind of msgspec's.
+
+    Raises ValueError for what is none, not of this kind, or nested too deeply.
+    """
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def read(kind: type[T], given: object, what: str, *, strict: bool = True, own: str = "") -> T:

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import msgspec
 
+from acceptance.core import records
 from acceptance.core.errors import Fault
 
 #: Half of a pair of UTF-16: what is left of a byte that is no text, in a name or an argument.
@@ -97,7 +98,7 @@ def read(path: Path, kind: Any = Any) -> Any:
     of this kind: what was expected, and where.
     """
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return records.from_json(path.read_bytes(), kind)
     except FileNotFoundError:
         return None
     except OSError as err:

@@ -32,9 +32,9 @@ import time
 from collections.abc import Mapping
 from math import ceil, log2
 
-import msgspec
 from msgspec import Struct
 
+from acceptance.core.records import from_json
 from acceptance.core.text import plural, rounded_bytes
 from acceptance.core.words import read_metric, split_metric
 from acceptance.fabric.limits import exceeds
@@ -92,8 +92,8 @@ class Unaided(Struct, frozen=True):
 def read(text: str) -> Unaided:
     """Read what `without_mpi.py` printed; raises ValueError."""
     try:
-        return msgspec.json.decode(text, type=Unaided)
-    except msgspec.DecodeError as err:
+        return from_json(text, Unaided)
+    except ValueError as err:
         raise ValueError(f"without_mpi.py: {err}") from None
 
 

@@ -100,6 +100,8 @@ _PORT = re.compile(
 _KINDS: dict[str, Kind] = {"Switch": "switch", "Ca": "host", "Rt": "host"}
 
 
+#: The last port of a device. Source: InfiniBand Architecture Specification 1.4, PortInfo.
+LAST_PORT = 254
 #: How Mellanox's switches call the adapter inside of them that adds up for collectives (SHARP).
 _AGGREGATION = "Aggregation Node"
 
@@ -171,6 +173,8 @@ class _Reader:
             device = replace(device, lid=device.lid or lids[end.port], lids=lids, port_guids=guids)
             self.device = self.devices[device.guid] = device
         far = End(guid_text(match["other"]), int(match["far"]))
+        if max(end.port, far.port) > LAST_PORT:
+            raise ValueError(f"no port has a number above {LAST_PORT}")
         self.seen[end] = far, match["width"], match["speed"]
 
     def discovered(self) -> _Discovered:

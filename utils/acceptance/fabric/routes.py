@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 #: More links than any route of a fabric that is no loop has.
 LONGEST = 64
-#: The number of no link.
-NONE = -1
+#: The number of no link; the highest number in a row, of a port that leads nowhere.
+NONE, NO_PORT = -1, 255
 
 _SWITCH = re.compile(r"Unicast lids .*\bguid (?P<guid>0x[0-9a-fA-F]+)")
 _ROW = re.compile(r"(?P<lid>0x[0-9a-fA-F]+)\s+(?P<port>\d+)\s*:")
@@ -41,6 +41,8 @@ def forwarding_tables(text: str, source: str = "dump_lfts") -> dict[str, dict[in
         if row := _ROW.match(line):
             if table is None:
                 raise Fault(f"{source}:{number}: a row before the first switch: {line!r}")
+            if len(row["port"]) > 3 or int(row["port"]) > NO_PORT:
+                raise Fault(f"{source}:{number}: no port has this number: {line!r}")
             table[int(row["lid"], 16)] = int(row["port"])
         elif switch := _SWITCH.match(line):
             table = tables.setdefault(f"0x{int(switch['guid'], 16):016x}", {})

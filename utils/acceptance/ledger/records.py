@@ -278,6 +278,7 @@ class _Session(msgspec.Struct):
 
 _SESSION = msgspec.json.Decoder(_Session)
 _CASE = msgspec.json.Decoder(StoredCase)
+_DEEP = "it is nested too deeply"
 
 
 def decode(blob: str) -> tuple[Session, Iterator[StoredCase]]:
@@ -288,16 +289,24 @@ def decode(blob: str) -> tuple[Session, Iterator[StoredCase]]:
     """
     try:
         session = _SESSION.decode(blob)
+    except RecursionError:
+        raise ValueError(_DEEP) from None
     except msgspec.DecodeError as err:
         # Python writes NaN and infinities, which are no JSON.
-        data = json.loads(blob)
         try:
-            return _decode_loosely(data)
-        except (KeyError, TypeError):
+            return _decode_loosely(json.loads(blob))
+        except (KeyError, TypeError, RecursionError):
             raise err from None
-    return session.session_info, (
-        _CASE.decode(case) for run in session.runs for case in run.testcases
-    )
+    return session.session_info, _cases(session)
+
+
+def _cases(session: _Session) -> Iterator[StoredCase]:
+    try:
+        for run in session.runs:
+            for case in run.testcases:
+                yield _CASE.decode(case)
+    except RecursionError:
+        raise ValueError(_DEEP) from None
 
 
 def _decode_loosely(data: Any) -> tuple[Session, Iterator[StoredCase]]:

@@ -16,13 +16,12 @@ RFCs 20 (R), 22 (sets of ranks) and 29 (lists of hosts) of Flux. `qsub` and `pbs
 slurm-wlm-torque answer alike.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from acceptance.core import machine
+from acceptance.core import machine, records
 from acceptance.core.text import natural
 from acceptance.machine.placement import Layout
 from acceptance.machine.slurm import (
@@ -186,7 +185,7 @@ def _of_flux(access: Sequence[str]) -> list[SlurmNode]:
     queue = ["-q", chosen["--queue"]] if "--queue" in chosen else []
     text = _answer("flux", "resource", "R", *queue)
     try:
-        execution = json.loads(text)["execution"]
+        execution = records.from_json(text)["execution"]
         nodelist = names_of(",".join(execution["nodelist"]))
         cores = {
             int(rank): len(names_of(f"[{each['children']['core']}]"))

@@ -10,7 +10,6 @@ import contextlib
 import functools
 import hashlib
 import itertools
-import json
 import os
 import re
 import shutil
@@ -25,7 +24,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from acceptance.core import machine, state_files
+from acceptance.core import machine, records, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.paths import ROOT, Workspace
 from acceptance.core.text import bare_url, one_line, plural, time_text
@@ -462,7 +461,7 @@ def read_lock(lock: str, identity: Mapping[str, str]) -> dict[str, str]:
     for anything else.
     """
     try:
-        data = json.loads(lock)
+        data = records.from_json(lock)
         specs = data["concrete_specs"]
         roots = [specs[root["hash"]] for root in data["roots"]]
         first = roots[0]
@@ -487,7 +486,7 @@ def read_packages(lock: str) -> tuple[dict[str, dict[str, str]], dict[str, str]]
     is there more than once (a build tool, say) nothing is returned. Raises Fault as `read_lock`.
     """
     try:
-        data = json.loads(lock)
+        data = records.from_json(lock)
         specs = data["concrete_specs"]
         often = Counter(spec["name"] for spec in specs.values())
         roots = [specs[root["hash"]] for root in data["roots"]]

@@ -23,6 +23,7 @@ from acceptance.core.groups import grouped
 from acceptance.core.text import printable
 from acceptance.core.words import UNITS, read_metric, sized
 from acceptance.references.records import (
+    NO_YAML,
     OTHERS,
     PARAMETERS,
     Reference,
@@ -56,7 +57,7 @@ def read(path: Path) -> list[Reference]:
     text = text_of(path)
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError as err:
+    except NO_YAML as err:
         mark = getattr(err, "problem_mark", None)
         line = mark.line + 1 if mark else 0
         raise ReferenceFault(f"cannot be read: {err}", where=str(path), number=line) from None
@@ -85,7 +86,7 @@ def _data(node: yaml.Node) -> Any:
     """Return the value of a node; raises ValueError for one that is no plain value."""
     try:
         return yaml.safe_load(yaml.serialize(node))
-    except yaml.YAMLError as err:
+    except NO_YAML as err:
         raise ValueError(f"cannot be read: {err}") from None
 
 

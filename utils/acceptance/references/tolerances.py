@@ -11,7 +11,7 @@ import yaml
 from msgspec import Meta, Struct
 
 from acceptance.core.words import UNITS, direction
-from acceptance.references.records import RELATIONS, ReferenceFault
+from acceptance.references.records import NO_YAML, RELATIONS, ReferenceFault
 from acceptance.references.rows import text_of
 
 #: What a reference can come from, in the order in which it judges.
@@ -96,9 +96,10 @@ class Tolerances:
         Raises ReferenceFault when it cannot be read, names an unknown source, unit or relation,
         lacks a reason, or has a fraction outside 0 < worse < 1.
         """
+        text = text_of(path)
         try:
-            data = yaml.safe_load(text_of(path))
-        except yaml.YAMLError as err:
+            data = yaml.safe_load(text)
+        except NO_YAML as err:
             raise ReferenceFault(f"cannot be read: {err}", where=str(path)) from None
         try:
             stated = dict(_read(data, _STATED))

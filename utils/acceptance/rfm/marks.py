@@ -196,7 +196,7 @@ def _starts(folder: Path) -> Iterator[Mark]:
     process (proc(5)).
     """
     for path in folder.glob("*.started"):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, IndexError):
             boot, space, host, stat, command = path.read_text(errors="replace").split("\n", 4)
             began = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
             process = int(path.stem), stat.rpartition(")")[2].split()[19]
