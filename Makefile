@@ -6,7 +6,7 @@ WHEELS := var/wheels
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release audit spack mirror lock clean
+.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release audit fuzz spack mirror lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -41,6 +41,10 @@ lines: setup $(VENV)/.installed-audit  ## which lines of the package and the che
 	@rm -rf var/lines && . ./env.sh && status=0 \
 	  && { $(VENV)/bin/coverage run -m pytest -n 3 --max-worker-restart=0 --no-loadscope-reorder $(TESTS) || status=$$?; } \
 	  && $(VENV)/bin/python -m tests.tested.lines && exit $$status
+
+MINUTES ?= 60
+fuzz: setup-test  ## damaged outputs of others for all that reads them, an hour in all: make fuzz MINUTES=10
+	@. ./env.sh && $(VENV)/bin/python -m tests.fuzz --record --minutes $(MINUTES)
 
 check: setup-test  ## lint, format and types
 	$(VENV)/bin/ruff check .

@@ -404,7 +404,8 @@ READERS: dict[str, Reader] = {
         text(lambda t: durations._shares(t, ())), examples.sessions, ()
     ),
     "core.state_files.read": Reader(
-        file("any.json", state_files.read), lambda: ['{"a": [1, null]}'], (ValueError, StoredFault)
+        file("any.json", state_files.read), lambda: ['{"a": [1, null]}'], (ValueError, StoredFault),
+        also=("core.records.from_json",),
     ),
     "core.findings.Finding.of_data": Reader(
         data(lambda given: Finding.of_data(given if isinstance(given, dict) else {})),
