@@ -42,6 +42,17 @@ class EveryNode(PlacedCheck):
         asks = self.asks_scheduler and has_nodes(part)
         return len(nodes_up(part)) if asks else nodes_of(part)
 
+    def parameters(self):
+        """Return what a reference of this case must agree with.
+
+        Of all nodes that are up it is not how many: with one more, or one away, it is the same
+        measurement, and its past goes on.
+        """
+        found, part = super().parameters(), self.current_partition
+        if not self.pinned_nodes(part) and self.asks_scheduler and has_nodes(part):
+            del found["np"], found["nodes"]
+        return found
+
     def fits(self, part):
         """Take each partition of enough nodes of which ranks say where they stand."""
         least = self.row.least_nodes

@@ -1,8 +1,9 @@
 """A year of nights of a cluster that nobody has: what each night measured, and what happened.
 
-The cluster is an InfiniBand fat tree. Each night looks at the links of every node, measures 16 of
-the rounds of all nodes in pairs, and runs twelve benchmarks on four nodes, in turn, as
-`acceptance nightly` does. All of it is stored as ReFrame stores it.
+The cluster is an InfiniBand fat tree. Each night measures 16 of the rounds of all nodes in pairs,
+and runs twelve benchmarks on four nodes, in turn, as `acceptance nightly` does: 28 metrics of
+benchmarks, 14 of pairs, and three values of each node between nodes and inside. All of it is stored
+as ReFrame stores it.
 
 Noise (worse is up, logarithms): each sample has its own, and that of its case, with the heavy tails
 of Student's t of 4 degrees of freedom. Its spread is 1 % for latencies (two sizes of one machine of
@@ -184,7 +185,11 @@ def calendar(seed, tree):
 
 @dataclass
 class Year:
-    """The cluster and its nights; `rows` are its benchmarks, `events` what happens to it."""
+    """The cluster and its nights; `rows` are its benchmarks, `events` what happens to it.
+
+    With `links` the links of each node are a case, as a scheduler lets it be: as their rates never
+    change, these series cost time, and let each metric need more evidence. Else they are one job.
+    """
 
     seed: int
     tree: Tree = field(default_factory=lambda: Tree(20, 10))
@@ -192,6 +197,7 @@ class Year:
     added: int = 8
     rows: tuple = ROWS
     events: list = None
+    links: bool = False
 
     def __post_init__(self):
         self.chance = np.random.default_rng([self.seed, 365])
@@ -289,16 +295,23 @@ class Year:
                "more": {"filename": f"/opt/clone/checks/{step}.py"}, **fields},
         )  # fmt: skip
 
-    def links(self, night, nodes):
-        """Return the cases of the link check, one a node."""
-        place = self.partition(night)
+    def link_check(self, night, nodes):
+        """Return the cases of the link check: one job for all nodes, or with `links` one a node."""
+        place, measured = self.partition(night), {"rate_min": (200_000.0, "Mbit/s")}
         return [
-            self._case(night, "fabric", (name,), name=f"LinkCheck %.nid={name} %part={place}",
-                       suite="fabric", benchmark="fabric.link", keys={"nodes": "1"},
-                       metrics={"nodes": (1.0, "1"), "rate_min": (200_000.0, "Mbit/s")},
-                       provenance={"counters": name, "firmware": f"{name} mlx5_0 20.31.1014"})
-            for name in nodes
-        ]  # fmt: skip
+            self._case(
+                night,
+                "fabric",
+                some,
+                name=f"LinkCheck{f' %.nid={some[0]}' * self.links} %part={place}",
+                suite="fabric",
+                benchmark="fabric.link",
+                keys={"nodes": f"{len(some)}"},
+                metrics={"nodes": (float(len(some)), "1"), **measured},
+                provenance={"counters": ",".join(some)},
+            )
+            for some in ([(name,) for name in nodes] if self.links else [tuple(nodes)])
+        ]
 
     def pairs(self, night, nodes):
         """Return the case of all pairs, judged as the check judges it."""
@@ -353,7 +366,8 @@ class Year:
         again = {name: {pair: float(each[pair]) for pair in (*suspects, *controls)}
                  for name, each in alone.items()}  # fmt: skip
         inside = {
-            INSIDE[name]: value * np.exp(0.01 * self._tailed(count)) for name, value in INNER.items()
+            INSIDE[name]: value * np.exp(0.01 * self._tailed(count))
+            for name, value in INNER.items()
         }
         return PairMatrix(
             tuple(nodes), measured, rounds.astype(np.int32), again, frozenset(controls),
@@ -374,7 +388,7 @@ class Year:
         """Return step -> cases of a night, the benchmarks on the nodes whose turn it is."""
         self.begin(night)
         up = [node.name for node in self.nodes(night) if node.up]
-        found = {"links": self.links(night, up), "all_pairs": [self.pairs(night, up)]}
+        found = {"links": self.link_check(night, up), "all_pairs": [self.pairs(night, up)]}
         for row in self.rows:
             found.setdefault(row.step, []).append(self.benchmark(night, row, turn))
         return {step: found[step] for step in STEPS if step in found}

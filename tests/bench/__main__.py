@@ -16,6 +16,7 @@ BENCHES = (
     "harness", "builds", "history", "night", "equality", "detection", "sequential", "alone",
     "bisect", "families", "false_alarms", "guidelines",
     "culprits", "causes", "power", "cables", "fabric", "simulation", "cluster", "detours",
+    "year",
 )  # fmt: skip
 
 

@@ -74,6 +74,9 @@ def test_maintenance_measures_all_pairs_of_all_nodes(measured, program):
     (path,) = (measured.site.var / "output").rglob("AllPairs/all-pairs.txt")
     seen = patterns_program.whole(path.read_text(), ranks=4)
     assert seen.matrix.nodes == NAMES
+    # With one node more, or one away, it is the same case, whose past goes on.
+    (pairs,) = results.session(measured.site.database).cases
+    assert pairs.keys == {"placement": "inter-node", "mapping": "block"}
     status, verdict = measured.site.gate()
     (entry,) = verdict["nodes"]["cluster:all"]["all_pairs"]
     pairs = 4 * (3 - seen.left)

@@ -488,6 +488,20 @@ def test_a_case_of_more_nodes_than_there_were_has_not_vanished(path):
     ]  # fmt: skip
 
 
+def test_a_case_of_all_nodes_has_not_vanished_when_there_are_more_again(path):
+    def change(night, number, case):
+        """One of four nodes is away in nights 20 to 24, and a case of two nodes ends with them."""
+        if number == 0:
+            case.keys = {"nodes": "3" if 20 <= night < 25 else "4"}
+        return None if number == 1 and night >= 25 else case
+
+    nights(path, 27, change=change)
+    found = alerts_by_night(path, 19, 27)
+    kinds = [[alert.finding.kind for alert in alerts] for alerts in found.values()]
+    assert kinds == [[]] * 6 + [["vanished"]] * 2
+    assert {len(alert.changes) for alert in found[26]} == {EACH}
+
+
 def test_one_metric_that_vanishes(path):
     def change(night, number, case):
         if number == 3 and night >= 20:

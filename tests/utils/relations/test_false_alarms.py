@@ -140,3 +140,25 @@ def test_several_sessions_a_night_are_one_night():
         one.start = one.start - 86400 * (one.number % 3)  # three after another on one day
     (rate,) = false_alarms.of_judgement(judge(history))
     assert rate.runs == 0
+
+
+def test_rates_are_counted_once_in_four_weeks_where_something_is_kept(tmp_path, monkeypatch):
+    values = series("Gaussian", 60, 6, 1)[0]
+    counted = []
+    rate = false_alarms.Rate("made", "", 0.5, 1.0, 9, 10, 60, 6)
+    monkeypatch.setattr(
+        false_alarms, "_counted", lambda count, _: counted.append(count.__name__) or (rate, 3)
+    )
+
+    def told(nights, names=6):
+        judgement = judge(healthy(values[:nights, :names]), kept=tmp_path / "measured")
+        return [one.worst.name[-9:] for one in false_alarms.of_judgement(judgement)]
+
+    for nights in range(30, 59):
+        assert told(nights) == ["latency_3"] * 2
+    assert counted == ["_words", "_alarms"] * 2
+    (tmp_path / "measured.rates").write_text("{}")
+    told(58)
+    assert len(counted) == 6
+    told(58, 5)  # of other metrics
+    assert len(counted) == 8

@@ -228,8 +228,9 @@ def vanished(history: History, progress: Progress, now: float) -> Iterator[Chang
     Same command: apart from labels and folders (`PastSession.selection`). A case that failed, was
     skipped or repeated has not vanished, nor has anything in a session that was aborted, nor the
     link check of a node that was down, nor a case of more nodes than any of the session took, which
-    were not up: whoever knows the nodes reports it. What
-    nobody runs any more `now` (s since the epoch) has not vanished either.
+    were not up: whoever knows the nodes reports it. Nor has one that took all nodes of which some
+    were away, when these are back. What nobody runs any more `now` (s since the epoch) has not
+    vanished either.
     """
     whole = (one for one in history.sessions if not one.aborted and one.partitions)
     for sessions in grouped(whole, lambda one: one.selection).values():
@@ -259,10 +260,17 @@ def _missing(history: History, sessions: list[PastSession], progress: Progress) 
             if id(series) not in missing:
                 continue
             measured = {each for each in recent[id(series)][0].tolist() if each >= first}
+            of_all = all(
+                session.most.get(place, nodes) == nodes
+                for session in sessions
+                if session.number in measured
+            )
             fit = [
                 session
                 for session in sessions
-                if name not in session.unfit and session.most.get(place, nodes) >= nodes
+                if name not in session.unfit
+                and (most := session.most.get(place, nodes)) >= nodes
+                and not (of_all and most > nodes)
             ]
             without = 0
             while without < len(fit) and fit[-1 - without].number not in measured:

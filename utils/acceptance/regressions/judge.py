@@ -109,6 +109,8 @@ class Judgement:
     slow: tuple[SlowNight, ...] = ()
     #: The sessions that could not be read.
     faults: list[SessionFault] = field(default_factory=list)
+    #: The file that keeps what is known of the series, None where nothing is kept.
+    kept: Path | None = None
 
     @property
     def cannot_judge(self) -> str:
@@ -164,7 +166,7 @@ def judge(history: History, library: Library | None = None, kept: Path | None = 
 
     `kept` is the file that keeps what is known from one night to the next; it is the same without.
     """
-    judgement = Judgement(notes=list(history.notes), faults=list(history.faults))
+    judgement = Judgement(notes=list(history.notes), faults=list(history.faults), kept=kept)
     if not history.sessions:
         return judgement
     progress = judgement.progress = update(history, kept, judgement.notes)

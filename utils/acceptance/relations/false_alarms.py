@@ -17,21 +17,29 @@ that is asked each night must not be answered wrongly on each twentieth one. Giv
 are independent, and each may have a chance of its own: their number scatters no more than a
 binomial one (Hoeffding, Ann. Math. Stat. 27, 1956, 713-721). Of noise that these nights did not
 have nothing is known.
+
+That costs more than the rest of a verdict, and a night more changes little. So where detection
+keeps what it knows, rates are counted once in `FEWEST` days, as long as they are of the same
+metrics: `var/detection/measured.rates`.
 """
 
+import contextlib
 import hashlib
 import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from acceptance.core import state_files
 from acceptance.core.findings import Finding
+from acceptance.core.state_files import StoredFault
 from acceptance.core.text import plural
 from acceptance.core.words import is_simulated
 from acceptance.detection import changepoint
@@ -133,6 +141,8 @@ _Nights = Sequence[tuple[Ints, Floats]]
 _Worst = tuple[Rate, int | None]
 #: What was counted of samples: their SHA-256 -> the rate.
 _COUNTED: dict[bytes, _Worst] = {}
+#: What is kept of a rate.
+_PLAIN = tuple(name for name in Rate.__struct_fields__ if name != "worst")
 
 
 def of_judgement(judgement: Judgement) -> list[Rate]:
@@ -150,10 +160,36 @@ def of_judgement(judgement: Judgement) -> list[Rate]:
     healthy = _healthy(judgement, _some(metrics, SHUFFLED))
     if not healthy:
         return [Rate("false alarms", "", 0.0, 0.0, 0, 0, min(most, FEWEST - 1), 0)]
-    return [_counted(_alarms, healthy), _counted(_words, _some(healthy, COMPARED))]
+    rates = _lasting(judgement.kept, healthy)
+    return [rate if at is None else replace(rate, worst=healthy[at][0]) for rate, at in rates]
 
 
-def _counted(count: Callable[[_Nights], _Worst], healthy: Sequence[_Healthy]) -> Rate:
+def _lasting(kept: Path | None, healthy: Sequence[_Healthy]) -> list[_Worst]:
+    """Return the rates that were counted in these weeks, of these metrics, or count them.
+
+    `kept` is the file of detection, beside which they stand.
+    """
+    place = kept and kept.with_name(f"{kept.name}.rates")
+    when = max(int(own[-1]) for _, own, _ in healthy) // FEWEST
+    names = hashlib.sha256("\n".join(one.name for one, *_ in healthy).encode()).hexdigest()
+    of = [when, names, NIGHTS, COMPARISONS]
+    known: dict[str, Any] = {}
+    # What cannot be read, or is another release's, is counted anew.
+    with contextlib.suppress(StoredFault, ValueError, TypeError, KeyError):
+        known = (place and state_files.read(place)) or {}
+        if known.get("of") == of:
+            return [(Rate(**rate), at) for rate, at in known["rates"]]
+    some = _some(range(len(healthy)), COMPARED)
+    rate, at = _counted(_words, [healthy[number] for number in some])
+    rates = [_counted(_alarms, healthy), (rate, at if at is None else some[at])]
+    if place:
+        plain = [({name: getattr(rate, name) for name in _PLAIN}, at) for rate, at in rates]
+        with contextlib.suppress(StoredFault):
+            state_files.write(place, {"of": of, "rates": plain})
+    return rates
+
+
+def _counted(count: Callable[[_Nights], _Worst], healthy: Sequence[_Healthy]) -> _Worst:
     """Return what a shuffle counts; of the same samples again, as each round asks, as it was."""
     nights = [(own, logs) for _, own, logs in healthy]
     of_same = hashlib.sha256(count.__name__.encode())
@@ -163,8 +199,7 @@ def _counted(count: Callable[[_Nights], _Worst], healthy: Sequence[_Healthy]) ->
         while len(_COUNTED) >= KEPT:
             del _COUNTED[next(iter(_COUNTED))]
         known = _COUNTED[of_same.digest()] = count(nights)
-    rate, worst = known
-    return rate if worst is None else replace(rate, worst=healthy[worst][0])
+    return known
 
 
 def _is_simulated(judgement: Judgement) -> bool:

@@ -555,6 +555,8 @@ def report_of(
 
     The `environments` of the configuration say which MPI each one has.
     """
+    if not any(is_swept(case.suite) for case in session.cases):
+        return Report([])
     stated = {each["name"]: each.get("extras", {}) for each in environments}
     mpis = {
         name: extras.get("mpi") or extras.get("spack", {}).get("mpi", "")

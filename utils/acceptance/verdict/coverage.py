@@ -53,8 +53,8 @@ def judge_check_files(verdict: Verdict, run: LoggedRun, cases: Iterable[Case]) -
     """
     cases = list(cases)
     given: dict[Path, set[str]] = {}
-    for case in cases:
-        given.setdefault(Path(case.filename).resolve(), set()).add(place_of(case))
+    for filename, place in {(case.filename, place_of(case)) for case in cases}:
+        given.setdefault(Path(filename).resolve(), set()).add(place)
     reasons: list[Finding] = []
     unprovided: list[Finding] = []
     away = none_up(run)
