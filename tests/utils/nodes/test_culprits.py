@@ -123,6 +123,14 @@ def test_one_slow_cable_between_switches_is_a_block_of_the_pairs_that_it_carries
     assert (uplink.kind, uplink.nodes, len(uplink.others)) == ("uplink-slow", truth.nodes, 11)
 
 
+@pytest.mark.parametrize("seed", [41, 43, 49])
+def test_a_node_near_the_smallest_loss_whose_pairs_are_slow_twice_is_that_node(seed):
+    """It is no uplink between those of its partners that happen to be beyond the bound."""
+    kept = (1, 5, 13, 22, 42, 51, 59, 63)
+    matrix, truth = made(64, seed, "node", 0.9, 0.02, "student", repeats=True, kept=kept)
+    assert [(each.kind, each.nodes) for each in failing(matrix)] == [("node-slow", truth.nodes)]
+
+
 def test_two_faults_at_once_are_two_culprits():
     def slow(values):
         values[70] *= 0.5

@@ -78,6 +78,27 @@ def test_an_alert_ends_when_the_same_was_measured_again_and_only_then():
     assert not looked_at(verdict_of(other), {"made"})(node)
 
 
+@pytest.mark.parametrize(("loss", "ended"), [(0.08, False), (0.05, False), (0.02, True)])
+def test_an_alert_of_a_node_goes_on_until_the_node_is_well(loss, ended):
+    """A loss near the smallest one that is named is seen on some nights, and there on all."""
+    (node,) = alerts_of(verdict_of(stored(measured(["node3"]))))
+    found = measured()
+    values = [
+        structs.replace(each, values=tuple(
+            value * (1 - loss * (each.quantity == "both" and name == "node3"))
+            for name, value in zip(found.nodes, each.values, strict=True)
+        ))
+        for each in found.values
+    ]  # fmt: skip
+    assert {each.quantity for each in values} > {"both"}
+    now = structs.replace(found, values=tuple(values))
+    looked = looked_at(verdict_of(stored(now)), {"made"})
+    assert node.compared == (f"{case(NAMES).environment} all-pairs bandwidth",)
+    environment = case(NAMES).environment
+    of_both = structs.replace(node, compared=(f"{environment} all-pairs both",))
+    assert (looked(node), looked(of_both)) == (True, ended)
+
+
 def test_two_nodes_are_measured_and_what_they_do_with_each_other_is_not_judged():
     verdict = verdict_of(stored(measured(names=NAMES[:2])))
     assert verdict.problems == []

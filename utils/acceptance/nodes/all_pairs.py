@@ -7,12 +7,20 @@ import numpy as np
 from msgspec import Struct
 
 from acceptance.core.findings import Finding
-from acceptance.core.pairs import INSIDE, UNITS, PairMatrix
+from acceptance.core.pairs import ALL_UNITS, INSIDE, UNITS, PairMatrix
 from acceptance.core.text import natural, number_text, plural, shortened
 from acceptance.core.words import direction
 from acceptance.nodes.cables import QUANTITY, Ways
 from acceptance.nodes.culprit import CABLE, FAILED, NOT_JUDGED, ONE_WAY, WAY, Culprit, NodeValues
-from acceptance.nodes.fit import FEWEST_NODES, MEDIAN_ERROR, USUAL, Aim, spread
+from acceptance.nodes.fit import (
+    BACK,
+    FEWEST_NODES,
+    MEDIAN_ERROR,
+    SMALLEST_INSIDE,
+    USUAL,
+    Aim,
+    spread,
+)
 from acceptance.nodes.power import Power
 
 #: The benchmark of the cases that measure all pairs.
@@ -148,6 +156,28 @@ class AllPairs(Struct, frozen=True):
         if quantity not in self.quantities or not all(left_out):
             return set()
         return {*self.nodes}.difference(*left_out)
+
+    def is_back(self, quantity: str, nodes: Sequence[str]) -> bool:
+        """Tell whether nodes have lost no more in a quantity than a part of what is named, `BACK`.
+
+        A loss near the smallest one that is named is seen on some nights, and is there on all.
+        """
+        ranks = [self.nodes.index(name) for name in nodes]
+        own = [
+            (each.values[rank], each.median)
+            for each in self.values
+            if each.quantity == quantity
+            for rank in ranks
+        ]
+        bad = 1 if direction(ALL_UNITS.get(quantity, "us")) == "lower" else -1
+        lost = [bad * float(np.log(value / median)) for value, median in own if value]
+        return max(lost, default=0.0) <= BACK * self.smallest(quantity)
+
+    def smallest(self, quantity: str) -> float:
+        """Return the smallest loss of a node in a quantity that is named (logarithm)."""
+        if quantity in INSIDE.values():
+            return SMALLEST_INSIDE[ALL_UNITS[quantity]]
+        return self.aim.smallest(quantity) if quantity else 0.0
 
     def looked_at(self, left: str, right: str) -> bool:
         """Tell whether all pairs were measured that stand as far apart as these two nodes."""

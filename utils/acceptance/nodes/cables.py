@@ -280,11 +280,14 @@ def _is_of_node(slow: Slow, culprit: Culprit, ways: Ways) -> bool:
 
 
 def _explains(slow: Slow, culprit: Culprit, matrix: PairMatrix, ways: Ways) -> bool:
-    """Tell whether the pairs of a culprit that is no group go over a link."""
+    """Tell whether the measured pairs of a culprit that is no group go over a link."""
     if culprit.kind not in (NODE, SENDS, RECEIVES, WAY, ONE_WAY, UPLINK):
         return False
     nodes, others = (tuple(map(matrix.nodes.index, e)) for e in (culprit.nodes, culprit.others))
-    steps = ways.steps[Explanation(culprit.kind, nodes, others).pairs(len(matrix.nodes))]
+    pairs = Explanation(culprit.kind, nodes, others).pairs(len(matrix.nodes)) & matrix.measured
+    if not pairs.any():
+        return False
+    steps = ways.steps[pairs]
     # Of a path that is slow both ways one direction may be another cable's.
     return bool(np.isin(steps, slow.directions).any(axis=1).mean() >= EXPLAINED)
 

@@ -414,8 +414,19 @@ class _Search:
         chance = len(repeated) * float(slow.sum()) / max(int(unexplained.sum()), 1)
         if not twice.any() or _tail(int(twice.sum()), chance) >= FALSE_RATE:
             return []
-        shared = Explanation(UPLINK, places(twice.any(axis=1)), places(twice.any(axis=0)))
-        return [self.culprit(shared, twice)]
+        return [self.culprit(self._shared(twice), twice)]
+
+    def _shared(self, pairs: Bools) -> Explanation:
+        """Return what pairs share: a node that is in each of them, else what is between all."""
+        senders, receivers = places(pairs.any(axis=1)), places(pairs.any(axis=0))
+        ends = np.argwhere(pairs)
+        common = [node for node in np.unique(ends).tolist() if (ends == node).any(axis=1).all()]
+        if len(common) != 1:  # a pair has two
+            return Explanation(UPLINK, senders, receivers)
+        (node,) = common
+        one_way = SENDS if node in senders else RECEIVES
+        kind = NODE if node in senders and node in receivers else one_way
+        return Explanation(kind, (node,), quantity=self.quantity)
 
     def culprit(self, behind: Explanation, pairs: Bools | None = None) -> Culprit:
         """Return a culprit with its numbers; unsteady, where measured again its pairs are good.

@@ -100,6 +100,9 @@ TAIL_SHARE, TAIL_FEWEST = 0.025, 24
 T3_SCALE = 1.134
 #: A loss is confirmed when this share of it is there with nothing else busy. [chosen] half.
 CONFIRMED_FROM = 0.5
+#: A node is well again from this part of the smallest loss that is named. [chosen] a third: good
+#: nodes differ by less, and a loss of the smallest one is seen beyond it in each comparison.
+BACK = 1 / 3
 #: Of so small a share of its pairs, measured again, a culprit is denied only beyond their noise.
 #: [chosen] a fourth: the others say more than these.
 FEW_AGAIN = 1 / 4

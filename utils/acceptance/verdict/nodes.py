@@ -187,7 +187,7 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
         return f"{self.place}: {'; '.join(words)}"
 
     def has_ended(self, what: str, nodes: Sequence[str]) -> bool:
-        """Tell whether a quantity of nodes (`finding_of`) was measured and judged.
+        """Tell whether a quantity of nodes (`finding_of`) was measured and judged, and they are well.
 
         Of a path both of its directions have to be measured again; of a cable (its ends are the
         nodes) pairs whose routes take it.
@@ -197,7 +197,7 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
                 environment = measured.environment
                 judged = measured.judged(quantity) if quantity else {*measured.nodes}
                 if what == compared_pairs(environment, quantity) and judged and judged >= {*nodes}:
-                    return True
+                    return measured.is_back(quantity, nodes)
                 if what == compared_pairs(environment, quantity, "paths"):
                     return judged >= {*nodes} and measured.looked_at(*nodes)
                 if what == compared_pairs(environment, quantity, "cables"):
