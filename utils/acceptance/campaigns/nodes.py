@@ -141,9 +141,9 @@ def turns(
 
     A line says it to whoever reads what the night did, also where the scheduler chooses the nodes.
 
-    `nodes` are those that the scheduler has, `earlier` the campaigns before, in any order.
+    `nodes` are those that the scheduler has, `earlier` the campaigns before, the newest first.
     """
-    measured = _measured(system, earlier)
+    measured = _measured(system, nodes, earlier)
     chosen: dict[str, tuple[str, ...]] = {}
     lines = []
     for partition in system["partitions"]:
@@ -185,14 +185,25 @@ def _turn(
     return ordered, text
 
 
-def _measured(system: Mapping[str, Any], earlier: Iterable[State]) -> dict[str, dict[str, str]]:
-    """Return when the benchmarks of a night last ran on each node: partition -> node -> time."""
+def _measured(
+    system: Mapping[str, Any],
+    nodes: Mapping[str, Sequence[SlurmNode]],
+    earlier: Iterable[State],
+) -> dict[str, dict[str, str]]:
+    """Return when the benchmarks of a night last ran on each node: partition -> node -> time.
+
+    No more campaigns are read than it takes until each node that is up was measured.
+    """
     partitions = [partition["name"] for partition in system["partitions"]]
     last: dict[str, dict[str, str]] = {}
+    left = {(name, node.name) for name in partitions for node in nodes.get(name, ()) if node.up}
     for state in (state for state in earlier if state.asked.get("system") == system["name"]):
         for step in (step for step in state.steps if step.name != LINKS and step.state == DONE):
             with contextlib.suppress(PlacementFault):  # of partitions that there are no more
                 for partition, names in placement.read_pins(step.pinned, partitions).items():
                     times = last.setdefault(partition, {})
                     times |= {name: max(state.started, times.get(name, "")) for name in names}
+                    left -= {(partition, name) for name in names}
+        if not left:
+            break
     return last

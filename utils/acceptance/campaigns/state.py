@@ -181,8 +181,8 @@ def given_up(besides: State) -> Iterator[tuple[State, Step]]:
 
 
 def readable(campaigns: Path, pattern: str = "*") -> Iterator[State]:
-    """Yield the campaigns whose state can be read."""
-    for path in campaigns.glob(f"{pattern}/state.json"):
+    """Yield the campaigns whose state can be read, those that began last first."""
+    for path in sorted(campaigns.glob(f"{pattern}/state.json"), reverse=True):
         with contextlib.suppress(CampaignFault):
             yield load(path)
 
