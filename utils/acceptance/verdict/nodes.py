@@ -187,7 +187,7 @@ class PartitionNodes(Struct, forbid_unknown_fields=True):
         return f"{self.place}: {'; '.join(words)}"
 
     def has_ended(self, what: str, nodes: Sequence[str]) -> bool:
-        """Tell whether a quantity of nodes (`finding_of`) was measured and judged, and they are well.
+        """Tell whether a quantity of nodes (`finding_of`) was judged again, and they are well.
 
         Of a path both of its directions have to be measured again; of a cable (its ends are the
         nodes) pairs whose routes take it.
