@@ -52,12 +52,15 @@ def test_the_newest_session_that_ran_a_case_tells(tmp_path, monkeypatch):
     data = database_times(monkeypatch)
     for night in range(3):
         data["run"] = 10.0 + night
-        database.add([one_night(night, number) for number in range(2 if night < 2 else 1)])
-    keys = [(one_night(0, number).name, "made:compute+spack-openmpi", "") for number in range(2)]
+        database.add([one_night(night, number) for number in range(3 - night)])
+    keys = [(one_night(0, number).name, "made:compute+spack-openmpi", "") for number in range(3)]
     # A session is an hour, and shared among its cases.
-    assert durations.recent(database.path, keys) == {keys[0]: 3600.0, keys[1]: 1800.0}
+    found = dict(zip(keys, (3600.0, 1800.0, 1200.0), strict=True))
+    assert durations.recent(database.path, keys) == found
     assert durations.recent(database.path, keys) == durations.durations(opened(database.path), keys)
     assert durations.recent(database.path, keys, patience=-1.0) == {keys[0]: 3600.0}
+    monkeypatch.setattr(durations, "NEWEST", 2)
+    assert durations.recent(database.path, keys) == {key: found[key] for key in keys[:2]}
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ class Batch:
             self.runs.append((number, run, case_id, count))
             self.kinds.append(kind)
             words = (as_text(data.suite), as_text(data.benchmark_name))
-            f"{words} {data.result}".encode()
+            f"{' '.join(words)} {data.result}".encode()  # what is no text is malformed
             texts = (
                 software_of(as_table(data.provenance), data.modules),
                 as_words(data.job_nodelist),
