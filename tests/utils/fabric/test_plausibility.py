@@ -97,6 +97,25 @@ def test_a_bandwidth_is_held_against_what_the_benchmark_adds_up(benchmark, layou
     assert (implausible(find(benchmark), measured, Facts.read(ETH), layout) == []) is true
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "told", "links"),
+    [
+        ("osu.bw", {"nodes": 8}, 1),
+        ("imb.Allreduce", {}, None),
+        # Half of the nodes send, rounded up; with cyclic ranks all do, and in both directions too.
+        ("imb.Uniband", {"nodes": 4}, 2),
+        ("imb.Uniband", {"nodes": 5}, 3),
+        ("imb.Uniband", {"nodes": 4, "mapping": "cyclic"}, 4),
+        ("imb.Biband", {"nodes": 4}, 4),
+        ("osu.mbw_mr", {"nodes": 4}, 2 * 2),
+        ("osu.mbw_mr", {"nodes": 4, "pairs": 1}, 2),
+        ("osu.mbw_mr", {"nodes": 4, "pairs": 3}, 2 * 1.5),
+    ],
+)
+def test_a_sum_over_pairs_may_reach_what_their_nodes_send(benchmark, told, links):
+    assert plausibility.factor(find(benchmark), **told) == links
+
+
 def test_a_latency_below_the_floor_is_implausible():
     facts = Facts.read({**ETH, "cable": 30})
     # Adapters take 0.3 us, 30 m of cable are 0.1 us of light; 8 bytes in the smallest frame 0.0576.
