@@ -6,7 +6,7 @@ WHEELS := var/wheels
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release audit fuzz spack mirror lock clean
+.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release audit fuzz mutants spack mirror lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -70,6 +70,12 @@ matrix: setup-test  ## with each Python, ReFrame and set of dependencies: make m
 
 audit: $(VENV)/.installed-audit  ## look up advisories on all that is locked; write the bill of materials of a release
 	@. ./env.sh && $(VENV)/bin/python -m tests.audit
+
+COUNT ?= 20
+SEED ?= 1
+
+mutants: setup-test $(VENV)/.installed-audit  ## faults drawn in our own code, and which ones tests see: make mutants ROOMS="verdict nodes" SEED=2
+	@. ./env.sh && $(VENV)/bin/python -m tests.mutants --count $(COUNT) --seed $(SEED) $(ROOMS)
 
 setup: $(VENV)/.installed $(WHEELS)/.installed
 setup-test: setup $(VENV)/.installed-test

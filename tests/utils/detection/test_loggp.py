@@ -72,3 +72,12 @@ def test_neither_parameter_is_below_zero_and_two_sizes_are_a_line():
     steep = loggp.lines((100, 200, 400), (1.0, 3.0, 7.0))
     assert (steep.start[0], steep.slope[0] > 0) == (0.0, True)
     assert loggp.lines((8, 16), (1.0, 1.0)).start[0] == pytest.approx(1.0)
+
+
+def test_the_errors_are_those_of_least_squares_where_a_row_scatters_more_than_is_known():
+    sizes, off = np.arange(1, 5), 13 * np.array([1, -1, -1, 1])
+    found = loggp.lines(sizes, 1000 + 30 * sizes + off, noise=0.01)
+    variance = (off**2).sum() / (4 - 2)
+    around = ((sizes - 2.5) ** 2).sum()
+    assert found.slope_error[0] == pytest.approx(np.sqrt(variance / around), rel=0.1)
+    assert found.start_error[0] == pytest.approx(np.sqrt(variance * (1 / 4 + 2.5**2 / around)), 0.1)
