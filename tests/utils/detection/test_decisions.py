@@ -17,8 +17,11 @@ from tests.scanned import comparable, scan
 
 NIGHTS = 130
 #: Changes of series: from which night to which, and factor.
-CHANGES = [(), ((14, 130, 2.0),), ((12, 15, 3.0),), ((9, 12, 2.0), (14, 130, 2.0)), ((90, 130, 1.1),), ((60, 64, 0.8),),
-           ((30, 130, 1.5), (70, 130, 1 / 1.5)), ((80, 85, 1.2), (100, 130, 0.9))]  # fmt: skip
+CHANGES = [
+    *((), ((14, 130, 2.0),), ((12, 15, 3.0),), ((9, 12, 2.0), (14, 130, 2.0))),
+    *(((90, 130, 1.1),), ((60, 64, 0.8),), ((30, 130, 1.5), (70, 130, 1 / 1.5))),
+    ((80, 85, 1.2), (100, 130, 0.9)),
+]
 KEPT = ROOT / "tests/data/decisions.json"
 KINDS = ("Gaussian", "log-normal 1", "bimodal 80:20", "AR(1) 0.5", "2 % slow outliers")
 

@@ -1,5 +1,7 @@
 """Levels, kinds of links, what a fabric can carry, and what of it hangs on one cable."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from acceptance.fabric.summary import structure, switch_count
@@ -119,3 +121,14 @@ def test_hosts_with_two_ports_are_no_way_between_switches():
     assert topology.leaf_of(tree.guid("node0001")) == tree.guid("leaf01")
     device = topology.devices[tree.guid("node0001")]
     assert topology.by_port_guid[device.port_guids[2]] == End(device.guid, 2)
+
+
+def test_a_link_is_called_by_the_levels_of_its_ends_the_lower_one_first():
+    levels = SimpleNamespace(levels={"host": 0, "leaf": 1, "spine": 2, "top": 4})
+
+    def kind(*guids):
+        return kind_of(levels, SimpleNamespace(ends=[SimpleNamespace(guid=of) for of in guids]))
+
+    assert kind("leaf", "host") == "host-leaf"
+    assert kind("spine", "top") == "spine-level 4"
+    assert kind("leaf", "unknown") == "no level-leaf"

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from acceptance.core.pairs import Inside, PairMatrix
-from acceptance.nodes import Culprit
+from acceptance.nodes import AllPairs, Culprit
+from acceptance.nodes.culprit import NOT_JUDGED
 from acceptance.nodes.culprits import find, judge
 from acceptance.nodes.fit import distances, log_loss
 from tests.made_matrices import LEAF, made
@@ -485,3 +486,18 @@ def test_a_culprit_is_the_same_on_each_look_and_comes_back_as_it_was_stored():
     other = find(made(64, seed=5, what="path", spread=0.02, share=0.6)[0])
     assert [identity(each) for each in other] == [identity(each) for each in found]
     assert {each.text for each in other}.isdisjoint(each.text for each in found)
+
+
+def test_the_nodes_that_were_compared_are_those_that_were_judged_in_a_quantity():
+    def judged(quantity, *culprits):
+        counts = (6, 2, 2, 0)  # pairs, rounds, those planned, pairs again
+        nodes, both = ("a", "b", "c"), ("bandwidth", "latency")
+        return "".join(sorted(AllPairs(nodes, both, (1, 2), *counts, culprits).judged(quantity)))
+
+    assert (judged("bandwidth"), judged("rate")) == ("abc", "")
+    of_one = Culprit(NOT_JUDGED, ("a",), quantity="bandwidth")
+    assert (judged("bandwidth", of_one), judged("latency", of_one)) == ("bc", "abc")
+    assert judged("bandwidth", Culprit(NOT_JUDGED, quantity="bandwidth")) == ""
+    assert judged("bandwidth", Culprit(NOT_JUDGED, ("a", "b"))) == ""
+    # An aim that was out of reach is said beside it.
+    assert judged("bandwidth", Culprit(NOT_JUDGED, why="no aim")) == "abc"
