@@ -70,7 +70,7 @@ def clone(tmp_path):
     package, tests = tmp_path / "utils/acceptance" / ROOM, tmp_path / "tests/utils" / ROOM
     for folder in (package, tests):
         folder.mkdir(parents=True)
-    for folder in (package, package.parent):
+    for folder in (package, package.parent, tmp_path / "tests"):
         (folder / "__init__.py").touch()
     (package / "room.py").write_text(CODE)
     (tests / "test_room.py").write_text(TESTS)
