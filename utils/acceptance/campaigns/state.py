@@ -302,4 +302,5 @@ def holder(state: State) -> str:
 
 
 def _decoded(data: bytes) -> _Holder:
-    return from_json(data, _Holder)
+    found: _Holder = from_json(data, _Holder)
+    return found
