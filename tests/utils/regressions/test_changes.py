@@ -22,7 +22,7 @@ def worse(history, place):
         [
             (one.session.number, one.decided.number, one.time, one.before, one.after,
              one.confidence, one.over and one.over.number, one.text, one.within, one.node,
-             [sample.nodes for sample in each.samples][each.index(one.session)])
+             [sample.nodes for sample in each.samples][each.index_of(one.session.number)])
             for one in found[id(each)]
         ]
         for each in series
