@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 
 from acceptance.core import machine
 from acceptance.core.text import plural, shortened, table
-from tests import tested
+from tests import needs, tested
 from tests.places import HERE, ROOT
 
 FOLDER = HERE.root / "var/matrix"
@@ -196,9 +196,9 @@ def forms(name: str) -> Outcome:
 
 def live(name: str) -> Outcome:
     """Start the Slurm that is installed, and run jobs in it."""
-    if not shutil.which("sinfo"):
-        raise Untried("no Slurm is installed here")
-    told = run("sinfo", "--version").stdout.strip()
+    if why := needs.why_not(*needs.SLURM):
+        raise Untried(why)
+    told = run(needs.find("slurmd"), "-V").stdout.strip()
     return tests(sys.executable, name, f"{told}, running", *LIVE)
 
 
