@@ -6,6 +6,7 @@ every later run loses its session: "no such table".
 """
 
 import fcntl
+import shlex
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -21,6 +22,12 @@ HALF_MADE = "half made, as by a full disk: it holds no session, and none can be 
 
 #: Bytes that are read at once, and seconds to wait for a run that writes.
 _BLOCK, _PATIENCE = 1 << 20, 60.0
+
+
+def remedy(database: Path) -> str:
+    """Return what to do about it: a command for a shell, whatever the folder is called."""
+    words = ["mv", str(database), f"{database}.half-made"]
+    return f"{shlex.join(words)}; the next run makes it anew"
 
 
 def is_half_made(database: Path) -> bool:

@@ -11,7 +11,6 @@ import importlib.util
 import json
 import os
 import platform
-import shlex
 import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -178,9 +177,8 @@ def _places(workspace: Workspace, sessions: Iterable[Examined]) -> Iterator[Exam
     else:
         results = workspace.results
         if half_made.is_half_made(results):
-            names = shlex.join([str(results), f"{results}.half-made"])
-            remedy = f"mv {names}; the next run makes it anew"
-            yield row("results", "", f"{results}: {half_made.HALF_MADE}", remedy)
+            fault = f"{results}: {half_made.HALF_MADE}"
+            yield row("results", "", fault, half_made.remedy(results))
         else:
             yield from sessions
         yield _writable("results", results)
