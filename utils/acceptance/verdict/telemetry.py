@@ -161,8 +161,8 @@ def _logs(verdict: Verdict, resource: Any, scope: Any) -> Iterator[Any]:
         told.append(("acceptance.finding", each.text, _SEVERITIES[each.severity], words))
     when = _nanoseconds(verdict)
     for event, body, (number, word), more in told:
-        every = (about | more).items()
-        attributes = {key: _plain(value) for key, value in every if value not in ("", [])}
+        stated = {key: value for key, value in (about | more).items() if value not in ("", [])}
+        attributes = {key: _plain(value) for key, value in stated.items()}
         record = LogRecord(
             timestamp=when, severity_text=word, severity_number=SeverityNumber(number),
             body=_plain(body), attributes=attributes, event_name=event,
