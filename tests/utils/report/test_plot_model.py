@@ -128,8 +128,8 @@ def test_the_json_has_the_rows_of_the_csv():
             for place in range(len(trace[plot.x.label])):
                 row = {name: values if isinstance(values, str) else values[place]
                        for name, values in trace.items()}  # fmt: skip
-                expected = {name: "" if value is None else str(plot_model._cell(value))
-                            for name, value in row.items()}  # fmt: skip
+                cells = csv.reader(io.StringIO(csv_text([row.values()])))
+                expected = dict(zip(row, next(cells), strict=True))
                 assert {name: value for name, value in listed[at].items() if value} == {
                     name: value for name, value in expected.items() if value
                 }  # fmt: skip

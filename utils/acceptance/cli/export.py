@@ -1,7 +1,9 @@
 """`acceptance export`: the last verdict for vendors and monitoring, or all samples for programs."""
 
 import argparse
+import errno
 import json
+import os
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
@@ -121,8 +123,10 @@ def _prometheus(options: argparse.Namespace, now: datetime) -> int:
     text = prometheus(judged, _alerts(options, now))
     if options.output is None:
         sys.stdout.buffer.write(text.encode())  # the format is UTF-8, whatever the terminal has
-    else:
+    elif options.output.parent.is_dir():
         state_files.write_text(options.output, text)
+    else:  # one that is made would be none that anybody collects from
+        raise Fault(os.strerror(errno.ENOENT), where=str(options.output))
     return status
 
 
