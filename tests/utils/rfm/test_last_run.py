@@ -209,6 +209,16 @@ def test_a_run_that_can_leave_no_mark_does_not_start(runs):
     assert runs.reframe("-c", runs.folder / "checks", "-l").status == 0, "what is no run needs none"
 
 
+def test_a_run_that_can_write_no_log_does_not_start_and_no_older_one_is_judged(runs):
+    shutil.rmtree(runs.var / "log")
+    (runs.var / "log").write_text("in the way")
+    done = runs.reframe("-c", runs.folder / "checks", "-r")
+    assert done.status == 1
+    assert "a run needs that for its log, and does not start" in done.output + done.errors
+    assert "Traceback" not in done.output + done.errors
+    assert said(runs)[0] == 2
+
+
 def test_a_run_that_is_killed_before_its_results_are_stored_fails(runs):
     """Nothing of it is a sample: a campaign measures its step again."""
     for name in ("on", "go"):

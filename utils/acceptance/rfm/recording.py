@@ -4,11 +4,14 @@
 site.
 """
 
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from acceptance.core import state_files
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
 from acceptance.rfm import marks, run_log
@@ -19,17 +22,31 @@ def begin(workspace: Workspace, arguments: Sequence[str]) -> int:
 
     `arguments` are those of ReFrame. Return the number of the run; 0 where this is none. To be
     called before anything can go wrong, so that no older run is taken for this one: without a mark
-    it does not start.
+    it does not start, nor without a log, by which it is judged.
     """
-    number = 0
-    if marks.started_in():
-        try:
+    number, needs = 0, "mark"
+    try:
+        if marks.started_in():
             number = marks.begin(workspace.var, arguments)
-        except StoredFault as err:
-            raise SystemExit(f"{err}; a run needs that for its mark, and does not start") from None
+        needs = "log"
+        if number:
+            _try_log(workspace.logs)
+    except StoredFault as err:
+        raise SystemExit(f"{err}; a run needs that for its {needs}, and does not start") from None
     # ReFrame makes the folders of its results, but not that of its log.
     workspace.logs.mkdir(parents=True, exist_ok=True)
     return number
+
+
+#: Bytes that a log needs, at least, before a run begins: some lines.
+_LINES = 4096
+
+
+def _try_log(logs: Path) -> None:
+    """Raise StoredFault where a log cannot be written: ReFrame would show a traceback a line."""
+    trial = logs / f"trial-{os.getpid()}"
+    state_files.write_text(trial, " " * _LINES)
+    trial.unlink()
 
 
 def storage(workspace: Workspace) -> dict[str, Any]:
