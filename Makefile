@@ -6,7 +6,7 @@ WHEELS := var/wheels
 PIP := $(VENV)/bin/python -m pip --disable-pip-version-check --no-input -q
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release audit fuzz mutants spack mirror lock clean
+.PHONY: help setup setup-test run demo drills coverage test lines check bench matrix release audit fuzz mutants faults spack mirror lock clean
 
 help:  ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -30,6 +30,9 @@ demo: setup  ## with SimGrid: healthy nights of a simulated fabric, then a cable
 
 drills: setup  ## with SimGrid: would the checks see it? faults in a simulated system: make drills ARGS=--help
 	@. ./env.sh && $(VENV)/bin/python -m tests.drills $(ARGS)
+
+faults: setup-test  ## kill, full disk, wrong clock, no locks: is anything lost, or green? ARGS=PATTERN chooses rows
+	@. ./env.sh && $(VENV)/bin/python -m tests.faults $(ARGS)
 
 coverage: setup  ## which cases the rows and claims of reference/ judge; JUDGES=1: the cases of each row
 	@. ./env.sh && $(VENV)/bin/python -m tests.reference_coverage $(if $(JUDGES),--judges) $(ARGS)
