@@ -129,17 +129,17 @@ def _tmpfs(folder):
     """Put a small file system with the same files in the place of a folder; keep what is in it."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
-        shutil.copytree(folder, aside, dirs_exist_ok=True)
+        shutil.copytree(folder, aside, symlinks=True, dirs_exist_ok=True)
         _mount("-t", "tmpfs", "-o", "size=24m", "none", folder)
         try:
-            shutil.copytree(aside, folder, dirs_exist_ok=True)
+            shutil.copytree(aside, folder, symlinks=True, dirs_exist_ok=True)
             yield
             shutil.rmtree(aside)
-            shutil.copytree(folder, aside)
+            shutil.copytree(folder, aside, symlinks=True)
         finally:
             _run("umount", "--lazy", folder)
         shutil.rmtree(folder)
-        shutil.copytree(aside, folder)
+        shutil.copytree(aside, folder, symlinks=True)
 
 
 @contextlib.contextmanager
