@@ -48,6 +48,23 @@ def nights(tmp_path):
     return lambda count: Nights(tmp_path, count)
 
 
+def test_no_more_nights_are_read_than_tell_of_each_node(nights):
+    partition, read = nights(12), []
+    for _ in range(9):
+        partition.measure()
+
+    def earlier():
+        for state in campaign.readable(partition.folder, "nightly-*"):
+            read.append(state.started)
+            yield state
+
+    known = [SlurmNode(f"node{n}", "idle", "", up=True) for n in range(1, 13)]
+    chosen, _ = campaign_nodes.turns(SYSTEM, {"ten": known}, earlier())
+    assert chosen == {"ten": ("node1", "node2", "node3", "node4")}
+    assert len(read) == 3
+    assert read == sorted(read, reverse=True)
+
+
 def test_every_node_is_measured_within_the_stated_nights_and_sets_repeat(nights):
     partition = nights(12)
     sets = [partition.measure() for _ in range(6)]
