@@ -291,7 +291,7 @@ def names(event, told):
         return event.node in found.nodes
     if event.name == "cable":
         return all(end in f"{found.device} {found.text}" for end in event.cable)
-    return found.of_history and (found.what.startswith("latency") or found.device == "AllPairs")
+    return found.of_history and (found.device == "AllPairs" or " us" in found.found)
 
 
 def faults(site):

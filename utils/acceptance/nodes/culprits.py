@@ -419,7 +419,7 @@ class _Search:
     def _shared(self, pairs: Bools) -> Explanation:
         """Return what pairs share: a node that is in each of them, else what is between all."""
         ends = np.argwhere(pairs)
-        senders, receivers = (tuple(np.unique(nodes).tolist()) for nodes in ends.T)
+        senders, receivers = (tuple(np.unique(each).tolist()) for each in ends.T)
         common = [node for node in np.unique(ends).tolist() if (ends == node).any(axis=1).all()]
         if len(common) != 1:  # a pair has two
             return Explanation(UPLINK, senders, receivers)
