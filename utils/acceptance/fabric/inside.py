@@ -92,10 +92,10 @@ class Unaided(Struct, frozen=True):
 def read(text: str) -> Unaided:
     """Read what `without_mpi.py` printed; raises ValueError."""
     try:
-        found: Unaided = from_json(text, Unaided)
+        unaided: Unaided = from_json(text, Unaided)
     except ValueError as err:
         raise ValueError(f"without_mpi.py: {err}") from None
-    return found
+    return unaided
 
 
 def has_formula(benchmark: Benchmark) -> bool:
