@@ -18,7 +18,7 @@ import traceback
 from dataclasses import asdict
 from pathlib import Path
 
-from acceptance.core.text import table
+from acceptance.core.text import one_line, table
 from tests import started, tested
 from tests.faults.examine import BROKEN, Outcome, examine
 from tests.faults.inject import without_root
@@ -120,7 +120,7 @@ def _one(number, base, folder, seconds):
         _file(row, folder).write_text(json.dumps(asdict(outcome)))
         return outcome
     except Exception:  # the row itself is broken: that is no answer
-        return Outcome(row.name, not_looked=f"{BROKEN}{traceback.format_exc()}")
+        return Outcome(row.name, not_looked=f"{BROKEN}{one_line(traceback.format_exc())[-300:]}")
 
 
 def figures(outcomes):

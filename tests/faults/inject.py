@@ -130,7 +130,9 @@ def _tmpfs(folder):
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as aside:
         shutil.copytree(folder, aside, symlinks=True, dirs_exist_ok=True)
-        _mount("-t", "tmpfs", "-o", "size=24m", "none", folder)
+        files = (path for path in Path(aside).rglob("*") if path.is_file())
+        size = sum(path.stat().st_size + (1 << 12) for path in files) + (8 << 20)
+        _mount("-t", "tmpfs", "-o", f"size={size}", "none", folder)
         try:
             shutil.copytree(aside, folder, symlinks=True, dirs_exist_ok=True)
             yield
