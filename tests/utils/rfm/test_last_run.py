@@ -216,7 +216,7 @@ def test_a_run_that_can_write_no_log_does_not_start_and_no_older_one_is_judged(r
     assert done.status == 1
     assert "a run needs that for its log, and does not start" in done.output + done.errors
     assert "Traceback" not in done.output + done.errors
-    assert said(runs)[0] == 2
+    assert runs.acceptance("gate").status == 2
 
 
 def test_a_run_that_is_killed_before_its_results_are_stored_fails(runs):
