@@ -383,3 +383,18 @@ def test_the_log_of_a_run_is_found_though_daylight_saving_ends_or_begins(
         found = last_run._mark_of(run_log.LoggedRun(line, 7), [mark])
     time.tzset()
     assert (found is mark) == fits
+
+
+def test_where_only_empty_files_find_room_no_older_run_is_taken_for_the_last_one(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "runs").mkdir()
+
+    def write_text(path, text, **_):
+        if text:
+            raise marks.StoredFault(f"{path}: cannot be written: No space left on device")
+        path.touch()
+
+    monkeypatch.setattr(marks.state_files, "write_text", write_text)
+    with pytest.raises(marks.StoredFault, match="a run that began since then left no mark"):
+        marks.read(tmp_path)

@@ -29,6 +29,8 @@ from acceptance.core.state_files import StoredFault
 
 #: Marks of ended runs that are kept.
 KEPT = 300
+#: Bytes that a mark takes at most, but for a very long command.
+_BYTES = 4096
 #: Seconds to wait for another process that writes a mark.
 _PATIENCE = 20.0
 
@@ -206,7 +208,7 @@ def _starts(folder: Path) -> Iterator[Mark]:
 
 def _try_to_write(path: Path) -> None:
     try:
-        state_files.write_text(path, "")
+        state_files.write_text(path, " " * _BYTES)  # a full disk takes an empty file
         path.unlink()
     except (StoredFault, OSError) as err:
         raise StoredFault(f"{err}; a run that began since then left no mark there") from None
