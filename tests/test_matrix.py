@@ -79,7 +79,7 @@ def test_a_python_that_is_not_here_is_told(monkeypatch):
 
 
 def test_what_uv_says_is_told_without_an_address(monkeypatch):
-    said = "warning: slow\n  x Failed to fetch: `https://index.example/simple/numpy/`\nhint: none\n"
+    said = "warning: slow\n  x Failed to fetch: `https://index.example/numpy/`\nhint: none\n"
     failed = matrix.subprocess.CompletedProcess((), 1, said)
     monkeypatch.setattr(matrix, "run", lambda *_, **__: failed)
     with pytest.raises(matrix.Untried) as refused:

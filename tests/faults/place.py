@@ -21,6 +21,7 @@ from tests.campaigns import CASES, NAMES, Held
 from tests.cluster.keeper import descendants
 from tests.conftest import Site
 from tests.places import ROOT
+from tests.processes import alive
 
 RUN, NIGHT, ACCEPT, DATABASE = "make run", "nightly", "accept", "results.db"
 #: One case of ReFrame on a cluster, by hand.
@@ -232,7 +233,7 @@ class Place:
     def rest(self, pids):
         """Wait until these processes have ended; return those that have not."""
         end = time.monotonic() + REST
-        while (left := [pid for pid in pids if Held.runs(pid)]) and time.monotonic() < end:
+        while (left := alive(pids)) and time.monotonic() < end:
             time.sleep(0.1)
         return left
 

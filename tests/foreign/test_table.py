@@ -21,7 +21,8 @@ NOT_FOREIGN = {
     "it writes text": (
         *("core.text.one_line", "core.text.printable", "core.text.clipped", "core.paths.named"),
         *("core.text.legal_name", "ledger.files.literal", "fabric.node.guid_text"),
-        *("campaigns.state.name_holder",),
+        *("campaigns.state.name_holder", "core.text.markdown", "core.text.code"),
+        *("site.init.prose",),
     ),
     "a reader with a row calls it": (
         *("core.records.read", "references.records.bounds", "suites.npb.check_sum"),

@@ -10,10 +10,9 @@ What Slurm's `scontrol` and `srun` say of a cluster: records of `Key=Value`, and
 
     NodeName=node1 Arch=x86_64 CoresPerSocket=2  CPUAlloc=0 CPUEfctv=1 CPUTot=2 ... State=IDLE
 
-`scontrol show config` has an entry a line, `ClusterName             = acceptance`.
-
-Sources: scontrol(1) and srun(1) of Slurm 22.05; node states of sinfo(1); what 23.02 to 26.05 print
-more or otherwise, `src/api/node_info.c`, `partition_info.c` and `slurm/slurm.h` of each.
+`scontrol show config` has an entry a line, `ClusterName             = acceptance`. Sources:
+scontrol(1) and srun(1) of Slurm 22.05, sinfo(1) for node states; what 23.02 to 26.05 print more or
+otherwise: `src/api/node_info.c`, `partition_info.c` and `slurm/slurm.h` of each.
 
 What Slurm says of a job that did not end by itself. Sources: what `slurmstepd` of Slurm 22.05
 writes to a job's standard error (`src/slurmd/slurmstepd/req.c`), the job states of sacct(1), and
@@ -42,9 +41,7 @@ from acceptance.core.text import natural
 SLURM = ("slurm", "squeue")
 #: Seconds that a controller has to answer; by itself scontrol would wait longer.
 PATIENCE = 30
-
 Value = TypeVar("Value")
-
 _KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9_:/]*)=(?P<value>.*)\Z")
 _NOTHING = ("", "(null)", "N/A", "None", "none")
 
