@@ -11,7 +11,7 @@ from reframe.core.logging import MultiFileHandler
 from acceptance.core.errors import MESSAGE, QUOTED, ParseError
 from acceptance.rfm import run_log
 from checks.outputs import bound_message, bound_tail
-from checks.reframe_patches import let_stops_through, tell_lost_line
+from checks.reframe_patches import let_stops_through, tell_broken_log, tell_lost_line
 from tests import stored as results
 from tests.conftest import DATA, Site
 from tests.recorded import REPLAYED
@@ -139,21 +139,27 @@ def test_perflogs_that_cannot_be_written_stop_no_run_and_fail_the_gate(site):
     assert str(site.database) in problem["text"]
 
 
-def test_a_full_disk_below_a_perflog_is_told_in_the_log_and_not_on_the_terminal():
+def test_a_full_disk_below_a_perflog_is_told_in_the_log_and_below_another_log_once(capsys):
     reported = []
     handle_error = let_stops_through(lambda *given: reported.append(given))
 
-    def write(handler, record):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def write(handler, record, fault=full):
         try:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        except OSError:
+            raise fault
+        except type(fault):
             handle_error(handler, record)
 
     perflog = MultiFileHandler("unused")
     perflog.baseFilename = "case.log"
     with pytest.raises(LoggingError, match=r"^case\.log: No space left on device$"):
         tell_lost_line(write)(perflog, None)
-    assert reported == []
     other = StreamHandler()
-    write(other, "record")
+    tell_broken_log.cache_clear()
+    for _ in range(2):
+        write(other, "record")
+    assert capsys.readouterr().err.count("standard output: cannot be written: No space left") == 1
+    assert reported == []
+    write(other, "record", ValueError("no number"))
     assert reported == [(other, "record")]
