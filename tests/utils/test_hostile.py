@@ -14,6 +14,7 @@ from datetime import date
 
 import pytest
 import yaml
+from markdown_it import MarkdownIt
 from msgspec import structs
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -197,9 +198,7 @@ ACTIVE = ("<script", "<img", "![a](", "[c](", "`d`")
 
 def rendered(text):
     """Return the elements and the text of Markdown, by a reader of CommonMark with tables."""
-    reader = pytest.importorskip(
-        "markdown_it", reason="markdown-it-py comes with the extra audit: make audit"
-    ).MarkdownIt("commonmark", {"html": True}).enable("table")  # fmt: skip
+    reader = MarkdownIt("commonmark", {"html": True}).enable("table")
     inline = [each for block in reader.parse(text) for each in block.children or ()]
     kinds = {each.type for each in (*reader.parse(text), *inline)}
     shown = "".join(each.content for each in inline if each.type in ("text", "code_inline"))

@@ -31,7 +31,6 @@ from acceptance.core.paths import Workspace
 from acceptance.core.text import plural
 from acceptance.core.words import SIMULATED, is_simulated
 from acceptance.ledger import Case, Session
-from acceptance.references import NO_YAML
 from acceptance.rfm import configuration as site
 from acceptance.verdict import (
     LINK_SUITE,
@@ -140,7 +139,7 @@ def _asked(
         tolerances = yaml.safe_load(
             (workspace.reference / "tolerances.yaml").read_text(encoding="utf-8")
         )
-    except (OSError, *NO_YAML) as err:
+    except (OSError, *records.NO_YAML) as err:
         tolerances = {"fault": str(err)}
     return {
         "mode": state.asked["mode"],

@@ -7,6 +7,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
+import yaml
 from msgspec import Meta
 
 T = TypeVar("T")
@@ -15,6 +16,13 @@ Filled = Annotated[str, Meta(min_length=1, description="filled in")]
 Measured = Annotated[float, Meta(gt=0, le=sys.float_info.max, description="a number above 0")]
 Text = Annotated[str, Meta(min_length=1, description="a text")]
 Whole = Annotated[int, Meta(ge=1, description="a whole number from 1 on")]
+
+
+#: What PyYAML raises for a text that is none: for a scalar that is not of its tag, too.
+NO_YAML = (
+    *(yaml.YAMLError, ValueError, KeyError, IndexError, AttributeError, TypeError),
+    RecursionError,
+)
 
 
 def from_json(text: str | bytes, kind: Any = Any) -> Any:

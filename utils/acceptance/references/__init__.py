@@ -4,7 +4,6 @@ from acceptance.references import recordings, tables
 from acceptance.references.library import Library, load, misses_text, outside
 from acceptance.references.recordings import recorded_with
 from acceptance.references.records import (
-    NO_YAML,
     PARAMETERS,
     RELATIONS,
     SIZES,

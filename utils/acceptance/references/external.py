@@ -20,10 +20,10 @@ import yaml
 
 from acceptance.core import records
 from acceptance.core.groups import grouped
+from acceptance.core.records import NO_YAML
 from acceptance.core.text import printable
 from acceptance.core.words import UNITS, read_metric, sized
 from acceptance.references.records import (
-    NO_YAML,
     OTHERS,
     PARAMETERS,
     Reference,

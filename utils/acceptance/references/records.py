@@ -13,7 +13,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
 from msgspec import Meta, Struct
 
 from acceptance.core.errors import Fault
@@ -148,13 +147,6 @@ PARAMETERS: dict[str, re.Pattern[str]] = {
 OTHERS = (
     *("message_size", "block", "repetitions", "pattern"),
     *("gpu", "synchronization", "window", "share"),
-)
-
-
-#: What PyYAML raises for a text that is none: for a scalar that is not of its tag, too.
-NO_YAML = (
-    *(yaml.YAMLError, ValueError, KeyError, IndexError, AttributeError, TypeError),
-    RecursionError,
 )
 
 

@@ -10,8 +10,9 @@ import msgspec
 import yaml
 from msgspec import Meta, Struct
 
+from acceptance.core.records import NO_YAML
 from acceptance.core.words import UNITS, direction
-from acceptance.references.records import NO_YAML, RELATIONS, ReferenceFault
+from acceptance.references.records import RELATIONS, ReferenceFault
 from acceptance.references.rows import text_of
 
 #: What a reference can come from, in the order in which it judges.
