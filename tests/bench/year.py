@@ -18,6 +18,7 @@ it: its node or cable, or its metric and the night since when it was worse.
 """
 
 import argparse
+import itertools
 import math
 import os
 import shutil
@@ -133,7 +134,9 @@ class Site:
         earlier = campaign.readable(self.workspace.campaigns, "nightly-*")
         turn, notes = campaign_nodes.turns(site.system(SYSTEM), known, earlier)
         spent = time.process_time() - started
-        (nodes,) = turn.values()
+        # Where fewer are up than take a turn, the scheduler chooses.
+        up = (node.name for nodes in known.values() for node in nodes if node.up)
+        nodes = next(iter(turn.values()), None) or tuple(itertools.islice(up, BLOCK))
         cases = self.year.cases(night, nodes)
         state, run = self.stored(night, begins, cases, known, turn, notes, path)
         now, started = begins + timedelta(hours=3), time.process_time()
