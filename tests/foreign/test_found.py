@@ -13,7 +13,12 @@ FOUND = {
     "core.state_files.read": [DEEP, JSON_DEEP],
     "campaigns.protocol.verify": [JSON_DEEP],
     "machine.schedulers._of_flux": [JSON_DEEP],
-    "machine.spack.read_lock": [JSON_DEEP],
+    "machine.spack.read_lock": [
+        JSON_DEEP,
+        '{"roots": [{"hash": "h"}], "concrete_specs": {"h": {"name": "n", "version": "1", '
+        '"arch": {"target": "t"}, "dependencies": "m"}}}',
+    ],
+    "machine.slurm.options_of": ["--requires=--"],
     "machine.spack.read_packages": [JSON_DEEP],
     "ledger.records.decode": [
         JSON_DEEP,

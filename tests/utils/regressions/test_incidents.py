@@ -200,6 +200,8 @@ def test_nights_are_numbered_for_each_partition():
     found = Nights(sessions)
     assert [found.of(("made", "a"), sessions[n]) for n in (0, 2, 3)] == [0, 1, 2]
     assert (found.last(("made", "a")), found.last(("made", "b"))) == (2, 0)
+    # A session that did not measure a partition tells that it vanished.
+    assert found.of(("made", "b"), sessions[3]) == 0
     assert found.first(("made", "a"), 1) is sessions[2]
 
 

@@ -39,8 +39,7 @@ from acceptance.core.text import natural
 
 #: ReFrame's schedulers that submit to Slurm.
 SLURM = ("slurm", "squeue")
-#: Seconds that a controller has to answer; by itself scontrol would wait longer.
-PATIENCE = 30
+PATIENCE = 30  # seconds that a controller has to answer; by itself scontrol would wait longer
 Value = TypeVar("Value")
 _KEY = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9_:/]*)=(?P<value>.*)\Z")
 _NOTHING = ("", "(null)", "N/A", "None", "none")
@@ -415,7 +414,8 @@ def options_of(access: Sequence[str]) -> dict[str, str]:
         raise SchedulerFault(f"{' '.join(access)}: {err.argument_name} has no value") from None
     except ValueError as err:  # a quotation mark without its other one
         raise SchedulerFault(f"{' '.join(access)}: {err}") from None
-    given["requires"] = ",".join(given["requires"]) if given["requires"] else None
+    several = given["requires"]
+    given["requires"] = ",".join(each or "" for each in several) if several else None
     chosen = {f"--{name}": value for name, value in given.items() if value is not None}
     for name, value in chosen.items():
         if not value:

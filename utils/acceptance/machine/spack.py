@@ -475,7 +475,7 @@ def read_lock(lock: str, identity: Mapping[str, str]) -> dict[str, str]:
             "lock": hashlib.sha256(lock.encode()).hexdigest()[:16],
             **identity,
         }
-    except (ValueError, KeyError, IndexError, TypeError) as err:
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError) as err:
         raise Fault(f"spack.lock: not of a form that this program knows: {err!r}") from None
 
 

@@ -291,8 +291,13 @@ class Nights:
                 self._numbers.setdefault(partition, {})[session.number] = dates[partition, date]
 
     def of(self, partition: Partition, session: PastSession) -> int:
-        """Return the number of a session's night."""
-        return self._numbers[partition][session.number]
+        """Return the number of a session's night; where it did not measure there, of the last one.
+
+        So it is of what a session lacks, such as a partition that has another name now.
+        """
+        numbers = self._numbers[partition]
+        before = (number for number in numbers if number <= session.number)
+        return numbers[session.number if session.number in numbers else max(before)]
 
     def by_session(self, partition: Partition) -> dict[int, int]:
         """Return number of session -> number of its night."""
