@@ -421,7 +421,7 @@ def main():
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
         os.execv(sys.executable, [sys.executable, "-m", "tests.bench.year", *sys.argv[1:]])
     shown = {}
-    for seed in options.seeds or map(int, os.environ.get("SEED", "1").split()):
+    for seed in options.seeds or map(int, (os.environ.get("SEED") or "1").split()):
         began = time.process_time()
         with tempfile.TemporaryDirectory() as name:
             year = Year(seed, links=options.links)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, configuration, settings
 from tests.places import HERE
 
 #: So many examples of each property, chosen anew; 0: those of `make test`.
-ASKED = int(os.environ.get("PROPERTIES", "0"))
+ASKED = int(os.environ.get("PROPERTIES") or 0)
 
 # What hypothesis keeps beside its examples goes nowhere near the clone's files.
 configuration.set_hypothesis_home_dir(HERE.var / "hypothesis")

@@ -502,6 +502,29 @@ def test_a_case_of_all_nodes_has_not_vanished_when_there_are_more_again(path):
     assert {len(alert.changes) for alert in found[26]} == {EACH}
 
 
+def test_a_case_of_all_nodes_has_vanished_when_there_are_more_and_none_measures_it_on_them(path):
+    def change(night, number, case):
+        """From night 20 on there are four nodes, which case 3 takes, and case 0 is gone."""
+        if number == 3 and night >= 20:
+            case.keys |= {"np": "4", "nodes": "4"}
+        return None if number == 0 and night >= 20 else case
+
+    nights(path, 21, change=change)
+    alert = the_alert(judged(path))
+    assert (alert.finding.kind, len(alert.changes)) == ("vanished", EACH)
+
+
+def test_what_a_renamed_partition_no_longer_measures_is_one_alert(path):
+    def change(night, number, case):
+        case.partition = "compute" if night < 20 else "renamed"
+        return case
+
+    nights(path, 22, change=change)
+    alert = the_alert(judged(path))
+    assert (alert.finding.kind, alert.finding.system) == ("vanished", "made")
+    assert len(alert.changes) == ALL
+
+
 def test_one_metric_that_vanishes(path):
     def change(night, number, case):
         if number == 3 and night >= 20:

@@ -157,8 +157,9 @@ def test_rates_are_counted_once_in_four_weeks_where_something_is_kept(tmp_path, 
     for nights in range(30, 59):
         assert told(nights) == ["latency_3"] * 2
     assert counted == ["_words", "_alarms"] * 2
-    (tmp_path / "measured.rates").write_text("{}")
-    told(58)
-    assert len(counted) == 6
+    for number, damaged in enumerate(("{}", "[1]", '{"of"'), 3):
+        (tmp_path / "measured.rates").write_text(damaged)
+        told(58)
+        assert len(counted) == 2 * number
     told(58, 5)  # of other metrics
-    assert len(counted) == 8
+    assert len(counted) == 12

@@ -44,7 +44,7 @@ from acceptance.detection.node_sets import comparable
 from acceptance.detection.state import LevelChange, spells, undone_by, within
 from acceptance.ledger import Ints, Samples, node_of_case
 from acceptance.references import Library, Reference
-from acceptance.regressions.history import History, Nights, PastSession, Series
+from acceptance.regressions.history import CaseHistory, History, Nights, PastSession, Series
 from acceptance.regressions.progress import Progress, is_old
 from acceptance.regressions.records import Shared
 from acceptance.suites import SUITES
@@ -229,8 +229,8 @@ def vanished(history: History, progress: Progress, now: float) -> Iterator[Chang
     skipped or repeated has not vanished, nor has anything in a session that was aborted, nor the
     link check of a node that was down, nor a case of more nodes than any of the session took, which
     were not up: whoever knows the nodes reports it. Nor has one that took all nodes of which some
-    were away, when these are back. What nobody runs any more `now` (s since the epoch) has not
-    vanished either.
+    were away, when these are back and the same is measured on more. What nobody runs any more `now`
+    (s since the epoch) has not vanished either.
     """
     whole = (one for one in history.sessions if not one.aborted and one.partitions)
     for sessions in grouped(whole, lambda one: one.selection).values():
@@ -251,16 +251,19 @@ def _missing(history: History, sessions: list[PastSession], progress: Progress) 
         if first <= progress.last(series) < last
     }
     recent = progress.recent(missing.values())
+    alike = grouped(history.cases, _whatever_nodes)
     for case in history.cases:
         if node_of_case(case.key.check):
             continue
         name = (case.key.where, case.key.check)
-        place, nodes = case.key[:2], int(dict(case.key.keys).get("nodes", 0))
+        place, nodes = case.key[:2], _nodes_of(case)
+        larger = [other for other in alike[_whatever_nodes(case)] if _nodes_of(other) > nodes]
         for series in case.series:
             if id(series) not in missing:
                 continue
             measured = {each for each in recent[id(series)][0].tolist() if each >= first}
-            of_all = all(
+            goes_on = [progress.last(each) for other in larger for each in other.series]
+            of_all = max(goes_on, default=-1) > max(measured) and all(
                 session.most.get(place, nodes) == nodes
                 for session in sessions
                 if session.number in measured
@@ -281,6 +284,16 @@ def _missing(history: History, sessions: list[PastSession], progress: Progress) 
                 since = fit[-without]
                 if all(one.number in measured for one in before) and (max(measured) < since.number):
                     yield _change(series, since, progress)
+
+
+def _nodes_of(case: CaseHistory) -> int:
+    return int(dict(case.key.keys).get("nodes", 0))
+
+
+def _whatever_nodes(case: CaseHistory) -> tuple[object, ...]:
+    """Return what a case has in common with those that measure the same on other nodes."""
+    keys = tuple(pair for pair in case.key.keys if pair[0] not in ("np", "nodes"))
+    return case.key.where, case.subject, keys
 
 
 def _change(series: Series, since: PastSession, progress: Progress) -> Change:

@@ -133,10 +133,13 @@ class Shared(NamedTuple):
 
 
 class _Unseen(ZipFile):
-    """A zip file that nobody sees: on a full disk it is forgotten without its end, in silence."""
+    """A zip file that nobody sees: it is forgotten in silence, though its end finds no room.
+
+    Nor does it matter that Python, when it ends, has closed the file below it before.
+    """
 
     def __del__(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):
             self.close()
 
 

@@ -176,7 +176,7 @@ def _lasting(kept: Path | None, healthy: Sequence[_Healthy]) -> list[_Worst]:
     known: dict[str, Any] = {}
     # What cannot be read, or is another release's, is counted anew.
     with contextlib.suppress(StoredFault, ValueError, TypeError, KeyError):
-        known = (place and state_files.read(place)) or {}
+        known = (place and state_files.read(place, dict[str, Any])) or {}
         if known.get("of") == of:
             return [(Rate(**rate), at) for rate, at in known["rates"]]
     some = _some(range(len(healthy)), COMPARED)
