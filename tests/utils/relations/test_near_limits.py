@@ -80,6 +80,15 @@ def test_all_runs_together_pass_or_fail_and_say_by_what(past):
     assert near.text.endswith("cannot tell at this cost")
 
 
+def test_a_first_run_without_a_limit_leaves_that_of_the_others(past):
+    unjudged = run(95.0)
+    bare = replace(unjudged.metrics[0], reference=None, lower=None, judged_by="")
+    unjudged = replace(unjudged, metrics=(bare,))
+    (near,) = told(past, unjudged, *map(run, (91.0, 89.0) * 5))
+    assert near.word == CANNOT_TELL
+    assert "its limit of 90 MB/s (baseline, 2026)" in near.text
+
+
 def test_without_a_past_the_repetitions_tell():
     nothing = Judgement()
     assert told(nothing, run(105.0)) == []
