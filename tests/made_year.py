@@ -6,9 +6,8 @@ benchmarks, 14 of pairs, and three values of each node between nodes and inside.
 as ReFrame stores it.
 
 Noise (worse is up, logarithms): each sample has its own, and that of its case, with the heavy tails
-of Student's t of 4 degrees of freedom. Its spread is 1 % for latencies (two sizes of one machine of
-fatoohi2006 lie 1 to 2 % apart), 0.7 % for bandwidths (koop2008: 5023 and 5090 MB/s), and 1 to 2 %
-for collectives and applications (kandadai2009: time and rate of one run of NPB differ by more).
+of Student's t of 4 degrees of freedom. Its spread is 1 % for latencies, 0.7 % for bandwidths, and
+1 to 2 % for collectives and applications: chosen.
 Pairs spread by 2 %, and good nodes differ by 0.4 %, as in the bench `power`. All that a night
 measures shares what the machine is like that night, correlated from one night to the next. Working
 days are worse than weekends, one benchmark is in one of two states, and one case in 200 was
