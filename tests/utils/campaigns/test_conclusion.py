@@ -185,6 +185,28 @@ def test_a_state_that_cannot_be_read_is_no_older_verdict(night):
     assert exported(held) == (2, {"nightly": 2})
 
 
+def test_a_night_that_cannot_be_read_is_told_beside_an_older_one_after_a_run_by_hand(night):
+    held = night("pass")
+    held.site.acceptance("nightly", "--new", "--", *CASES)
+    older, newer = (held.site.var / "campaigns" / state["id"] for state in held.states)
+    assert held.site.reframe("-c", "checks/imb.py", "-r", *CASES).status == 0
+    assert exported(held) == (0, {"": 0, "nightly": 0})
+    # An older one is of no interest any more.
+    whole = (older / "state.json").read_text()
+    (older / "state.json").write_text("{")
+    assert exported(held) == (0, {"": 0, "nightly": 0})
+    (older / "state.json").write_text(whole)
+    (newer / "state.json").write_text("{")
+    assert exported(held) == (0, {"": 0, "nightly": 2})
+    status, verdict = held.site.gate()
+    assert status == 0
+    assert [note for note in verdict["notes"] if "no state of a campaign" in note]
+    # Of which system it was is known no more.
+    (held.site.var / f"verdicts/{newer.name}.json").unlink()
+    done = held.site.acceptance("export", "prometheus")
+    assert 'acceptance_verdict_status{system="",campaign="nightly"} 2.0' in done.output
+
+
 def test_a_night_that_could_not_even_be_stored_is_no_older_verdict(night, monkeypatch):
     held = night("pass")
 

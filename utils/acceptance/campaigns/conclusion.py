@@ -74,19 +74,42 @@ def current(
 
 def _unfinished_before(workspace: Workspace) -> list[str]:
     """Note of the newest campaign beside a later run by hand that it did not come to its end."""
-    keys = filter(None, (ledger.campaign_of(mark.label) for mark in marks.read(workspace.var)))
-    with contextlib.suppress(CampaignFault, IndexError):
-        state = campaign.load(workspace.campaigns / [*keys][-1] / "state.json")
-        return [] if state.ended else [unfinished(state)]
-    return []
+    marked = (ledger.campaign_of(mark.label) for mark in marks.read(workspace.var))
+    keys = [key for key in marked if key]
+    try:
+        states = [campaign.load(workspace.campaigns / key / "state.json") for key in keys[-1:]]
+        return [unfinished(state) for state in states if not state.ended]
+    except CampaignFault as err:
+        return [str(err)]
 
 
 def nights(workspace: Workspace, now: datetime) -> Iterator[Verdict]:
-    """Yield the verdict on the newest night of each system, for whoever watches all of them."""
-    every = campaign.readable(workspace.campaigns, "nightly-*")
-    in_order = sorted(every, key=lambda state: state.last_change)
-    for state in {state.asked.get("system", ""): state for state in in_order}.values():
+    """Yield the verdict on the newest night of each system, for whoever watches all of them.
+
+    It cannot judge where that night cannot be read. One of which the system is not known either is
+    told where it is newer than the night of some system.
+    """
+    every = sorted(
+        campaign.readable(workspace.campaigns, "nightly-*"), key=lambda state: state.last_change
+    )
+    newest = {state.asked.get("system", ""): state for state in every}
+    last = {system: state.id for system, state in newest.items()}
+    names = {path.name for path in workspace.campaigns.glob("nightly-*")}
+    unread = names - {state.id for state in every}
+    for system, name in {_system_of(name, workspace): name for name in sorted(unread)}.items():
+        if name > last.get(system, min(last.values(), default="")):
+            newest.pop(system, None)
+            yield replace(_asked(workspace, name, now), system=system)
+    for state in newest.values():
         yield of_campaign(state, workspace, now)
+
+
+def _system_of(key: str, workspace: Workspace) -> str:
+    """Return the system of a campaign without a state, by its verdict; nothing: nobody knows."""
+    with contextlib.suppress(StoredFault):
+        given = stored.read(workspace, key)
+        return given.system if given else ""
+    return ""
 
 
 def last_measured(
