@@ -204,7 +204,7 @@ def test_a_night_that_cannot_be_read_is_told_beside_an_older_one_after_a_run_by_
     # Of which system it was is known no more.
     (held.site.var / f"verdicts/{newer.name}.json").unlink()
     done = held.site.acceptance("export", "prometheus")
-    assert 'acceptance_verdict_status{system="",campaign="nightly"} 2.0' in done.output
+    assert 'acceptance_verdict_status{campaign="nightly",system=""} 2.0' in done.output
 
 
 def test_a_night_that_could_not_even_be_stored_is_no_older_verdict(night, monkeypatch):
