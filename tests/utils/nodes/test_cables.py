@@ -54,6 +54,19 @@ def test_a_slow_direction_is_told_from_a_slow_cable(routed):
     assert "; only from spine02[6] to leaf03[12]; " in found.text
 
 
+def test_a_loss_at_the_least_that_is_named_is_told_each_time_and_is_no_other_cables(routed):
+    """Its noisy median lies above and below; what it does to a node is not the node's cable's."""
+    name = "leaf03[12] - spine02[6]"
+    slow = {2 * routed.link(name) + way: 0.95 for way in (0, 1)}
+    for seed in range(20):
+        found = cables(routed, routed.matrix(slow, noise=0.02, seed=seed))
+        assert [each.subject for each in found] == [name]
+    # Half of it is told by no name, its own or another one.
+    slight = dict.fromkeys(slow, 0.97)
+    for seed in range(20):
+        assert not cables(routed, routed.matrix(slight, noise=0.01, seed=seed))
+
+
 def test_two_slow_cables_are_two(routed):
     names = ["node0011[1] - leaf02[3]", "leaf03[12] - spine02[6]"]
     slow = {2 * routed.link(name) + way: 0.6 for name in names for way in (0, 1)}

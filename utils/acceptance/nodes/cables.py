@@ -47,6 +47,9 @@ TAILS = (2.0, 3.0, 4.0, 6.0, 10.0, 30.0, 300.0)
 _QUARTILES = (0.8165, 0.7649, 0.7407, 0.7176, 0.6998, 0.6828, 0.6753)
 #: The least loss that is looked for: links of one kind differ by less in a healthy fabric.
 LEAST = 0.05
+#: So many standard errors below it a loss is named, too: one of exactly this is not told every
+#: second night.
+MARGIN = 2.0
 #: False names per fabric: with so many directions as there are, one in this many fabrics has one.
 FABRICS = 1000
 #: How much more likely (natural logarithm) the best link has to be than another one to be it alone.
@@ -115,10 +118,18 @@ class _Search:
         of_each = np.split(self.value[self.pair], np.cumsum(number)[:-1])
         #: The median value of each direction; 0 where no pair takes it.
         self.level = np.array([np.median(each) if each.size else 0.0 for each in of_each])
+        # A median of normal noise has 1.25 times the error of a mean.
+        self.error = 1.25 * self.noise[0] / np.sqrt(np.maximum(number, 1))
+
+    def is_named(self, ways: Sequence[int]) -> bool:
+        """Tell whether a direction may have the least loss that is looked for."""
+        level = self.level - MARGIN * self.error
+        return bool((level[[*ways]] < math.log(1 - self.smallest)).any())
 
     def gains(self, base: Floats) -> Floats:
         """Return how much more likely all values are if a direction has its level; (links, 2)."""
-        rows = np.flatnonzero((self.level < np.log(1 - self.smallest))[self.direction])
+        # What loses less is not named, but explains the pairs of those beside it.
+        rows = np.flatnonzero((self.level < np.log(1 - self.smallest / 2))[self.direction])
         pair, direction = self.pair[rows], self.direction[rows]
         before, at = base[pair], np.minimum(base[pair], self.level[direction])
         gain = np.zeros(len(rows))
@@ -151,7 +162,8 @@ class _Search:
             of, elsewhere = int((slow & on).sum()), int((slow & rest).sum())
             instead = tuple(link for link in rivals if link != best)
             counts = of, int(on.sum()), elsewhere, int(rest.sum())
-            yield Slow(best, ways, math.exp(middle), *counts, instead)
+            if self.is_named(ways):
+                yield Slow(best, ways, math.exp(middle), *counts, instead)
 
 
 #: The quantity that a cable shows in: one direction, which takes one route. The answer to a small
