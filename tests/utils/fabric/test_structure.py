@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from acceptance.fabric.summary import structure, switch_count
-from acceptance.fabric.topology import End, kind_of, level_name
+from acceptance.fabric.topology import End, Link, kind_of, level_name
 from tests.ibsim import fat_tree, topology_of
 
 
@@ -132,3 +132,11 @@ def test_a_link_is_called_by_the_levels_of_its_ends_the_lower_one_first():
     assert kind("leaf", "host") == "host-leaf"
     assert kind("spine", "top") == "spine-level 4"
     assert kind("leaf", "unknown") == "no level-leaf"
+
+
+@pytest.mark.parametrize(
+    ("width", "speed", "gbps"),
+    [("4x", "HDR", 200), ("1x", "SDR", 2.5), ("", "HDR", 0), ("?", "HDR", 0), ("4x", "what", 0)],
+)
+def test_a_link_of_unknown_width_or_speed_has_no_rate(width, speed, gbps):
+    assert Link((End("a", 1), End("b", 1)), width, speed).gbps == pytest.approx(gbps, rel=0.07)

@@ -457,3 +457,10 @@ def test_the_worst_are_said_and_the_rest_counted():
     assert [line.split()[4] for line in lines[:3]] == ["9", "8", "7"]
     assert lines[3:] == ["and 2 more metrics, each nearer to its reference"]
     assert "(a reference of the check; at most 1 % below)" in lines[0]
+
+
+def test_what_values_state_is_what_a_check_is_asked_to_measure(folder):
+    library = load(folder)
+    stated = library.stated("koop", "qdr", "imb.PingPong")
+    assert stated == [{"np": "2", "message_size": "0"}, {"np": "2"}, {"np": "2"}]
+    assert library.stated("koop", "qdr", "imb.PingPing") == []

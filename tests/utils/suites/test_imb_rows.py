@@ -252,3 +252,23 @@ def test_a_malformed_grid_is_refused(grid):
 )
 def test_the_version_of_a_program_is_read_in_its_file(text, version):
     assert imb.SUITE.version_in(text) == version
+
+
+def test_the_bandwidths_that_one_link_bounds_and_how_many_times():
+    of_two = "Sendrecv Exchange Biband SendRecvMT ExchangeMT BiBandMT"
+    bounded = {
+        (row.family, row.name): row.link_factor
+        for row in imb.BENCHMARKS.values()
+        if row.link_factor is not None
+    }
+    assert len(bounded) == 42
+    twice = {pair for pair, factor in bounded.items() if factor == 2}
+    # IMB-P2P adds up what both ways carry.
+    assert {name for family, name in twice if family != "p2p"} == {*of_two.split()}
+    assert {name for family, name in twice if family == "p2p"} == {"PingPong", "PingPing"}
+    assert {*bounded.values()} == {1, 2}
+    alone = {name for (family, name), factor in bounded.items() if (family, factor) == ("rma", 1)}
+    assert alone == {
+        *"Unidir_put Unidir_get Bidir_put Bidir_get Put_local Get_local".split(),
+        *"Accumulate Get_accumulate Fetch_and_op Compare_and_swap".split(),
+    }

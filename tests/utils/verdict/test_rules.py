@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import pytest
 
 from acceptance.core.findings import Finding
-from acceptance.ledger import Case, Session
+from acceptance.ledger import Case, Metric, Session
 from acceptance.regressions.history import CaseKey
 from acceptance.regressions.judge import Judgement
 from acceptance.verdict import Evidence, Nodes, Verdict, of_claims
 from acceptance.verdict.rules import (
+    compare_with_baselines,
     moved_traffic,
     standing_counters,
     state_claims,
@@ -19,6 +20,7 @@ from acceptance.verdict.rules import (
 from tests.made import Database
 from tests.places import workspace
 from tests.stored import opened
+from tests.utils.references.made import make
 from tests.utils.relations.made import NEW, OLD, copy_of_references, result, write
 
 DAY = 86400.0
@@ -187,3 +189,32 @@ def test_a_round_counts_once_in_each_environment(tmp_path):
         evidence.again.append(Session(f"again{number}", NOW, NOW, cases=tuple(cases)))
         evidence.histories[evidence.newest] = Judgement(newest=NOW)
         assert suspected(evidence) == open_
+
+
+def plain(value, **changes):
+    """Return a case of a site's own check, which passes whatever it measures."""
+    rate = Metric("rate", value, "MB/s", None, None, None, "", True)
+    fields = {"name": "Own", "suite": "", "benchmark": "", "metrics": (rate,), **changes}
+    return replace(case(0), **fields)
+
+
+@pytest.mark.parametrize(
+    ("own", "kinds"),
+    [
+        (plain(4.6), []),
+        (plain(4.4), ["off-baseline"]),
+        # What failed is told as that, and what a fixture measures is no result.
+        (plain(4.4, result="fail"), []),
+        (plain(4.4, fixture=True), []),
+        (plain(4.4, suite="osu"), []),
+    ],
+)
+def test_a_plain_check_that_passed_is_judged_by_a_baseline_of_its_site(tmp_path, own, kinds):
+    folder = make(tmp_path)
+    (folder / "sites/s.yaml").write_text("Own: {'s:p': {rate: [5, -0.1, null, MB/s]}}\n")
+    evidence = SimpleNamespace(cases=[own], workspace=SimpleNamespace(reference=folder))
+    verdict = Verdict(recorded=1)
+    compare_with_baselines(verdict, evidence)
+    assert [problem.kind for problem in verdict.problems] == kinds
+    judged = {"baseline s": 1} if own.plain and own.passed and not own.fixture else {}
+    assert (verdict.judged, verdict.recorded) == (judged, 1 - len(judged))
