@@ -42,6 +42,13 @@ def halves(number):
     return steps
 
 
+def of_text(text):
+    try:
+        return float(text)
+    except (json.JSONDecodeError, errors.Fault):  # of other modules: no fault can be drawn
+        return None
+
+
 if __name__ == "__main__":
     print(1 + 1)
 '''

@@ -66,7 +66,10 @@ def draw(root: Path, room: str, count: int, seed: int) -> list[Mutant]:
             break
         text = path.read_text(encoding="utf-8")
         name, occurrence = rng.choice(faults)
-        code = mutate_code(text, get_operator(name)(), occurrence)
+        try:
+            code = mutate_code(text, get_operator(name)(), occurrence)
+        except AttributeError:  # an exception of another module, which has no name of its own
+            continue
         if _is_valid(code):
             where, first = _statement(text, place[0])
             lines = range(first, place[0] + 1)

@@ -160,7 +160,8 @@ class AllPairs(Struct, frozen=True):
     def is_back(self, quantity: str, nodes: Sequence[str]) -> bool:
         """Tell whether nodes have lost no more in a quantity than a part of what is named, `BACK`.
 
-        A loss near the smallest one that is named is seen on some nights, and is there on all.
+        A loss near the smallest one that is named is seen on some nights, and is there on all. Of a
+        node without a value nothing is known: it is not.
         """
         ranks = [self.nodes.index(name) for name in nodes]
         own = [
@@ -170,7 +171,7 @@ class AllPairs(Struct, frozen=True):
             for rank in ranks
         ]
         bad = 1 if direction(ALL_UNITS.get(quantity, "us")) == "lower" else -1
-        lost = [bad * float(np.log(value / median)) for value, median in own if value]
+        lost = [bad * float(np.log(value / median)) if value else np.inf for value, median in own]
         return max(lost, default=0.0) <= BACK * self.smallest(quantity)
 
     def smallest(self, quantity: str) -> float:
