@@ -193,14 +193,3 @@ def test_what_a_job_had_measured_before_it_ended_early_is_kept(site, four_nodes)
     case, verdict = measure(site, four_nodes, whole[: whole.index('{"type":"round","number":3')])
     assert "the file has no end" in verdict["problems"][0]["text"]
     assert (case.all_pairs["pairs"], case.all_pairs["rounds"]) == (8, 2)
-
-
-def test_of_many_nodes_a_short_run_takes_some_rounds_each_with_its_way_back():
-    assert all_pairs.shifts(17, 16) == []
-    assert all_pairs.shifts(1024, 0) == []
-    for nodes in (18, 19, 200, 1024):
-        shifts = all_pairs.shifts(nodes, 16)
-        assert len(shifts) == 16
-        assert {nodes - shift for shift in shifts} == {*shifts}
-    assert all_pairs.shifts(200, 4) == [1, 99, 101, 199]
-    assert all_pairs.shifts(200, 1) == [1, 199], "not all of them"

@@ -17,6 +17,8 @@ from tests.mutants import Mutant
 QUICK = 30
 #: Tests that are tried first.
 FIRST = 40
+#: Rooms whose tests are quick, and try what they take of another one.
+ALSO = {"references": ("relations",)}
 #: A test of another room is tried as late as one of its own that takes so many times as long.
 _FOREIGN = 5
 
@@ -33,7 +35,7 @@ class Covering:
         self.not_passed: list[str] = []
         self.lines: dict[str, dict[str, set[int]]] = defaultdict(dict)
         missing, common = defaultdict(dict), _digest(_shared(root))
-        for path in (each for room in rooms for each in _test_files(root, room)):
+        for path in dict.fromkeys(each for room in rooms for each in _test_files(root, room)):
             name = str(path.relative_to(root))
             trace = kept / f"{_digest([path], common)}.json"
             if not trace.exists():
@@ -116,7 +118,10 @@ def _part(traced: dict, name: str) -> dict:
 
 
 def _test_files(root: Path, room: str) -> list[Path]:
-    return sorted((root / "tests/utils" / room).rglob("test_*.py"))
+    rooms = (room, *ALSO.get(room, ()))
+    return [
+        path for each in rooms for path in sorted((root / "tests/utils" / each).rglob("test_*.py"))
+    ]
 
 
 def _shared(root: Path) -> list[Path]:

@@ -266,6 +266,7 @@ def test_what_nodes_measured_inside_is_apart_from_their_pairs():
     np.testing.assert_equal(inside.values["both inside"], [5, np.nan, 6])
     assert inside.failed == {1: "both: no"}
     assert inside.again["bandwidth inside"] == {0: 51}
+    assert all(np.isnan(values.diagonal()).all() for values in matrix.values.values())
     assert (matrix.failed, matrix.again) == ({}, {})
     found = all_pairs.metrics(matrix)
     assert found["latency_inside_8"] == (0.375, "us")
@@ -363,3 +364,15 @@ def test_a_pair_was_in_as_many_passes_as_measured_it():
         )
     ]  # fmt: skip
     assert [all_pairs.middle(parts[:count])[1] for count in (1, 2, 3)] == [1, 1, 2]
+
+
+def test_of_many_nodes_a_short_run_takes_some_rounds_each_with_its_way_back():
+    assert all_pairs.shifts(17, 16) == []
+    assert all_pairs.shifts(1024, 0) == []
+    for nodes in (18, 19, 200, 1024):
+        shifts = all_pairs.shifts(nodes, 16)
+        assert len(shifts) == 16
+        assert {nodes - shift for shift in shifts} == {*shifts}
+    assert all_pairs.shifts(200, 4) == [1, 99, 101, 199]
+    assert all_pairs.shifts(200, 6) == [1, 50, 99, 101, 150, 199], "spread evenly"
+    assert all_pairs.shifts(200, 1) == [1, 199], "not all of them"

@@ -810,6 +810,20 @@ def contradictions(text, job=JOB, **changes):
     return [each.text for each in output.of_another_job(**asked)]
 
 
+def test_what_is_of_another_job_is_told_with_its_line(recorded):
+    text = recorded(f"imb/{PINGPONG}")
+    number = next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith("# Date"))
+    later = tuple(each + timedelta(days=1) for each in JOB)
+    (told,) = contradictions(text, later)
+    line = text.splitlines()[number - 1]
+    said = "PingPong: time: 2026-11-20 22:08:13 instead of 2026-11-21 22:08:12 to"
+    assert told.startswith(f"stdout:{number}: {said}")
+    assert told.endswith(f"{line!r}")
+    # How it was called stands in several lines.
+    (other,) = contradictions(text, asked=["IMB-MPI1"])
+    assert other.startswith("stdout: ")
+
+
 def test_every_recorded_output_is_of_a_job_that_asked_for_it(recorded):
     told = 0
     for path in sorted((DATA / "imb").iterdir()):
