@@ -23,6 +23,7 @@ FABRIC = {
     "nodes": {"node0001": [NODE]},
     "links": {LINK: "4x HDR # node0001[1] - leaf01[1]"},
 }
+SEES = {"technology": "infiniband", "rate": "HDR", "view": "here", "device": "mlx5_1,mlx5_2"}
 FILE = {"accepted": {"2026-11-22T18:00:00+00:00": "a test"}, "fabric": FABRIC}
 
 
@@ -100,6 +101,48 @@ def test_a_fabric_whose_counters_were_never_read_is_accepted_with_the_time_of_it
     state_files.write(stored.state_path(here.var, "made"), state)
     (line,) = seen.accept({"name": "made", "partitions": []}, here, "as built")
     assert "made: accepted as it was read at 2026-09-21T" in line
+
+
+def test_cables_of_ethernet_alone_are_accepted_and_without_any_it_is_told(tmp_path):
+    here = workspace(tmp_path / "var", reference=tmp_path / "reference")
+    system = {"name": "made", "partitions": []}
+    with pytest.raises(Fault, match="no run has looked at the whole fabric of made yet"):
+        [*seen.accept(system, here, "as built")]
+    kept = {"guids": {}, "cables": {"eth1": ["leaf01", "swp3"]}}
+    state_files.write(here.var / "fabric/nodes/node1.json", kept)
+    (line,) = seen.accept(system, here, "as built")
+    assert line == f"made: 1 cable of Ethernet: accepted: {here.reference}/sites/made.lldp"
+    (again,) = seen.accept(system, here, "as built")
+    assert again == "made: 1 cable of Ethernet: nothing has changed"
+
+
+def test_a_switch_that_is_gone_is_told_with_where_its_links_led():
+    before, tree = those.made(those.small())[0], those.small()
+    leads = sorted(
+        f"{far[0][0]}[{far[0][1]}]" for end, far in tree.cables.items() if end[0] == "spine02"
+    )
+    tree.remove("spine02")
+    (gone,) = view.changes(before, those.made(tree)[0])
+    assert (gone.kind, gone.device) == ("fabric-switch", "spine02")
+    assert gone.found == f"gone, with its links to {', '.join(leads)}"
+
+
+@pytest.mark.parametrize(
+    ("only", "found"),
+    [(None, ("made", ("mlx5_1", "mlx5_2"))), ("ib", ("made", ("mlx5_1", "mlx5_2")))],
+)
+def test_a_fabric_is_looked_at_from_the_adapters_of_who_looks(only, found):
+    system = {
+        "name": "made",
+        "partitions": [
+            {"name": "eth", "scheduler": "local", "extras": {"fabric": {"technology": "ethernet"}}},
+            {"name": "ib", "scheduler": "local", "extras": {"fabric": SEES}},
+        ],
+    }
+    assert seen.fabric_of(system, lambda *names: ":".join(names), only)[:2] == found
+    for other in ("eth", "none"):
+        with pytest.raises(Fault, match=f"made has no partition '{other}' that states InfiniBand"):
+            seen.fabric_of(system, lambda *names: ":".join(names), other)
 
 
 def test_the_example_of_the_readme_is_read(tmp_path):
