@@ -7,6 +7,7 @@ import os
 import re
 import runpy
 import socket
+import subprocess
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ import pytest
 from acceptance.campaigns import conclusion, nodes, runner, steps
 from acceptance.campaigns import state as campaign
 from acceptance.cli import campaigns as campaign_cli
+from acceptance.core import machine
 from acceptance.core.errors import Fault
 from acceptance.core.extras import MODES
 from acceptance.core.paths import ROOT
@@ -376,6 +378,27 @@ def test_who_holds_the_lock_is_named(folder, changes, said):
         campaign.locked(folder, "mine"),
     ):
         pass
+
+
+def test_a_lock_that_is_granted_to_two_is_refused_to_the_second(folder, monkeypatch):
+    monkeypatch.setattr(campaign.fcntl, "flock", lambda *_: None)
+    first = subprocess.Popen(["sleep", "60"])
+    try:
+        began = machine.ticks(first.pid)
+        with held_lock(folder, pid=first.pid, began=began):
+            said = "W runs since 22:00 .*locks do not work there: "
+            with pytest.raises(campaign.Busy, match=said), campaign.locked(folder, "mine"):
+                pass
+            # It keeps its own name.
+            assert json.loads((folder / "lock").read_text())["pid"] == first.pid
+    finally:
+        first.kill()
+        first.wait()
+    # Who was killed holds nothing, nor does another process of that number.
+    other = os.getppid()
+    for pid, when in ((first.pid, began), (other, f"{machine.ticks(other)}1")):
+        with held_lock(folder, pid=pid, began=when), campaign.locked(folder, "mine"):
+            assert json.loads((folder / "lock").read_text())["pid"] == os.getpid()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": 1}'])

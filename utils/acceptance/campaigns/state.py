@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from acceptance.core import state_files
+from acceptance.core import machine, state_files
 from acceptance.core.errors import Fault
 from acceptance.core.records import from_json
 from acceptance.machine import SlurmNode
@@ -231,11 +231,19 @@ class _Holder(Struct, frozen=True):
     since: str
     what: str
     campaign: str = ""
+    began: str = ""
+
+    @property
+    def is_here(self) -> bool:
+        """Tell whether it runs on this host, and that is known for sure."""
+        here = self.host == socket.gethostname()
+        return here and bool(self.began) and machine.ticks(self.pid) == self.began
 
     @property
     def is_gone(self) -> bool:
         """Tell whether it was killed: that is seen on its own host only."""
-        return self.host == socket.gethostname() and not Path(f"/proc/{self.pid}").exists()
+        ticks = machine.ticks(self.pid)
+        return self.host == socket.gethostname() and (not ticks or ticks != (self.began or ticks))
 
     @property
     def text(self) -> str:
@@ -253,7 +261,8 @@ class _Holder(Struct, frozen=True):
 def locked(campaigns: Path, what: str) -> Iterator[int]:
     """Hold the lock of all campaigns; gives the file's descriptor, for ReFrame to hold it, too.
 
-    Raises Busy, in one line, when another campaign or its ReFrame holds it.
+    Raises Busy, in one line, when another campaign or its ReFrame holds it, also where it was
+    granted to both.
     """
     path = campaigns / "lock"
     try:
@@ -274,7 +283,13 @@ def locked(campaigns: Path, what: str) -> Iterator[int]:
                 f"{path}: cannot be locked: {err.strerror or err}; mount it with locks "
                 "(Lustre: -o flock), or let ACCEPTANCE_VAR name a folder that has them"
             ) from None
-        holder = _Holder(os.getpid(), socket.gethostname(), stamp(now()), what)
+        with contextlib.suppress(OSError, ValueError):
+            before = _decoded(os.pread(descriptor, _LONGEST, 0))
+            if before.is_here and before.pid != os.getpid():
+                why = "its lock was granted all the same: locks do not work there"
+                raise Busy(f"{before.text}; {why}: {path}")
+        began = machine.ticks(os.getpid())
+        holder = _Holder(os.getpid(), socket.gethostname(), stamp(now()), what, began=began)
         # Who holds it is for people; a full disk is reported where something has to be kept.
         with contextlib.suppress(OSError):
             os.ftruncate(descriptor, 0)
