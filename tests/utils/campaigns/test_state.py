@@ -29,7 +29,8 @@ from acceptance.rfm.environment import LINK_JOBS, reframe_environment
 from acceptance.suites import SUITES
 from acceptance.verdict import CaseResult, Run, Status, SuiteUse, Verdict
 from acceptance.verdict.conclude import judge_whole
-from tests.places import HERE
+from acceptance.verdict.session import judge_run
+from tests.places import HERE, workspace
 
 NOW = datetime(2026, 11, 21, 22, 0, tzinfo=timezone.utc)
 
@@ -498,3 +499,23 @@ def test_a_state_that_cannot_be_read_is_none_and_names_its_file(folder, text):
     assert campaign.unfinished(folder, "nightly", {"mode": "nightly"}, NOW) is None
     with pytest.raises(campaign.CampaignFault, match=re.escape(str(path))):
         campaign.load(path)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "said"),
+    [
+        (-9, "interrupted", "the ReFrame of step links was killed before it left a mark (signal 9)"),
+        (1, "no-run", "no run of ReFrame labelled run=made.links is recorded; it did not start"),
+    ],
+)
+def test_of_a_reframe_that_left_nothing_its_exit_status_tells_the_end(folder, status, kind, said):
+    attempt = campaign.Attempt("made.links", "2026-11-22T22:00:00+00:00", status=status)
+    step = campaign.Step("links", (), (), campaign.DONE, attempts=[attempt])
+    when = datetime(2026, 11, 22, 22, tzinfo=timezone.utc)
+    state = campaign.begin(folder, "nightly", {"system": "made"}, [step], when)
+    verdict = Verdict()
+    here = workspace(folder)
+    for run in conclusion.run_of(state, here).runs:
+        judge_run(verdict, here, run)
+    (problem,) = verdict.problems
+    assert (problem.kind, said in problem.text) == (kind, True)

@@ -16,7 +16,7 @@ from acceptance import ledger, verdict
 from acceptance.campaigns import state as campaign
 from acceptance.campaigns.nodes import asked_nodes
 from acceptance.campaigns.runner import over
-from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State
+from acceptance.campaigns.state import DONE, NOT_PROVIDED, CampaignFault, State, Step
 from acceptance.campaigns.steps import ALL_PAIRS, LINKS, OWN
 from acceptance.core.errors import Fault
 from acceptance.core.paths import Workspace
@@ -24,6 +24,7 @@ from acceptance.core.state_files import StoredFault
 from acceptance.ledger import Ledger, Session
 from acceptance.machine import without_case
 from acceptance.rfm import marks
+from acceptance.rfm.last_run import LastRun
 from acceptance.verdict import (
     ACCEPT,
     WORDS,
@@ -186,11 +187,10 @@ def _asked(workspace: Workspace, key: str, now: datetime) -> Verdict:
 
 def run_of(state: State, workspace: Workspace) -> Run:
     """Return what a campaign has run, which is judged as one when its steps are over."""
-    labels = [step.last.run for step in state.steps if step.last]
     suites = [step for step in state.steps if step.name not in (LINKS, ALL_PAIRS, OWN)]
     of_pairs = [step for step in state.steps if step.name == ALL_PAIRS]
     return Run(
-        runs=[run for label in labels for run in verdict.find_run(workspace, label).runs],
+        runs=[run for step in state.steps for run in _runs_of(step, workspace)],
         id=state.id,
         system=state.asked.get("system", ""),
         stopped=functools.partial(stopped, state),
@@ -208,6 +208,19 @@ def run_of(state: State, workspace: Workspace) -> Run:
         and not any(step.last or step.kept for step in (*suites, *of_pairs)),
         notes=state.notes,
     )
+
+
+def _runs_of(step: Step, workspace: Workspace) -> Iterator[LastRun]:
+    """Yield the last run of a step; of one that left nothing its exit status tells the end."""
+    attempt = step.last
+    for run in verdict.find_run(workspace, attempt.run).runs if attempt else ():
+        is_known = run.run or run.mark or run.fault or run.killed
+        status = attempt.status or 0 if attempt else 0
+        if is_known or status >= 0:
+            yield run
+        else:
+            said = f"the ReFrame of step {step.name} was killed before it left a mark"
+            yield LastRun(killed=f"{said} (signal {-status})", label=run.label)
 
 
 def sessions(state: State, past: Ledger) -> list[Session]:
