@@ -87,7 +87,9 @@ def _others():
             f"read-only var/, {kind}", kind, inject.read_only, said="Read-only file system",
             why_not=root,
         )  # fmt: skip
-    twice = r"runs since|measured on the same cores|is under way|was too busy|held it|locks do not work"
+    twice = (
+        r"runs since|measured on the same cores|is under way|was too busy|held it|locks do not work"
+    )
     for first, second in ((RUN, RUN), (NIGHT, NIGHT), (RUN, NIGHT)):
         yield Row(
             f"two at once: {first}, {second}", first,

@@ -504,7 +504,11 @@ def test_a_state_that_cannot_be_read_is_none_and_names_its_file(folder, text):
 @pytest.mark.parametrize(
     ("status", "kind", "said"),
     [
-        (-9, "interrupted", "the ReFrame of step links was killed before it left a mark (signal 9)"),
+        (
+            -9,
+            "interrupted",
+            "the ReFrame of step links was killed before it left a mark (signal 9)",
+        ),
         (1, "no-run", "no run of ReFrame labelled run=made.links is recorded; it did not start"),
     ],
 )

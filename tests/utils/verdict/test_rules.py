@@ -163,6 +163,8 @@ def test_the_claims_are_those_of_an_acceptance(tmp_path):
     (unknown,) = of_claims(stated("accept-1"), "nowhere")
     assert unknown.kind == "claims"
     assert "no system 'nowhere'" in unknown.text
+    # It is no claim that a paper has and a cluster need not meet.
+    assert [each["expected"] for each in stated("accept-1")] == [True]
     evidence.system = "mine"
     (folder / "tolerances.yaml").write_text("?")
     (unread,) = of_claims(stated("accept-1"), "mine")
