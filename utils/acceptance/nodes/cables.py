@@ -108,7 +108,6 @@ class _Search:
         self, value: Floats, again: Floats, steps: NDArray[np.int32], count: int, smallest: float
     ) -> None:
         self.value, self.again, self.count = value, again, count
-        self.smallest = smallest
         pair, step = np.nonzero(steps != NONE)
         order = np.argsort(steps[pair, step], kind="stable")
         self.pair, self.direction = pair[order], steps[pair, step][order]
@@ -119,17 +118,17 @@ class _Search:
         #: The median value of each direction; 0 where no pair takes it.
         self.level = np.array([np.median(each) if each.size else 0.0 for each in of_each])
         # A median of normal noise has 1.25 times the error of a mean.
-        self.error = 1.25 * self.noise[0] / np.sqrt(np.maximum(number, 1))
-
-    def is_named(self, ways: Sequence[int]) -> bool:
-        """Tell whether a direction may have the least loss that is looked for."""
-        level = self.level - MARGIN * self.error
-        return bool((level[[*ways]] < math.log(1 - self.smallest)).any())
+        error = MARGIN * 1.25 * self.noise[0] / np.sqrt(np.maximum(number, 1))
+        sure = error <= smallest / 2
+        #: From which level a direction explains its pairs, and from which it is named. What loses
+        #: half of the least loss is not named, but explains the pairs of those beside it, if its
+        #: level is known so well.
+        self.explains = np.log(1 - np.where(sure, smallest / 2, smallest))
+        self.named = np.log(1 - smallest) + np.where(sure, error, 0.0)
 
     def gains(self, base: Floats) -> Floats:
         """Return how much more likely all values are if a direction has its level; (links, 2)."""
-        # What loses less is not named, but explains the pairs of those beside it.
-        rows = np.flatnonzero((self.level < np.log(1 - self.smallest / 2))[self.direction])
+        rows = np.flatnonzero((self.level < self.explains)[self.direction])
         pair, direction = self.pair[rows], self.direction[rows]
         before, at = base[pair], np.minimum(base[pair], self.level[direction])
         gain = np.zeros(len(rows))
@@ -162,7 +161,7 @@ class _Search:
             of, elsewhere = int((slow & on).sum()), int((slow & rest).sum())
             instead = tuple(link for link in rivals if link != best)
             counts = of, int(on.sum()), elsewhere, int(rest.sum())
-            if self.is_named(ways):
+            if (self.level < self.named)[[*ways]].any():
                 yield Slow(best, ways, math.exp(middle), *counts, instead)
 
 
