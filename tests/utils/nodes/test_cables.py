@@ -132,6 +132,26 @@ def test_the_cable_of_a_slow_node_is_told_with_the_node(routed):
     assert found.text.endswith("; node0011[1] - leaf02[3] trained at 4x HDR")
 
 
+def test_links_that_explain_the_same_pairs_are_named_with_each_other(routed):
+    """Two nodes of one leaf that measure the same node alone: its cable, or their route to it."""
+    first, last = routed.matrix({}, seed=3), len(routed.routes.hosts) - 1
+    links = {step // 2 for step in routed.routes.steps[0, last].tolist() if step >= 0}
+    values = first.values["bandwidth"]
+    # Nobody else measured node 1 or the last one.
+    for place in (0, last):
+        values[place, :] = values[:, place] = np.nan
+    values[0, last] = values[last, 0] = 5000.0
+    (found,) = cables(routed, first)
+    named = {routed.topology.link_text(routed.routes.links[link]) for link in links}
+    assert found.subject in named
+    likely = found.text.partition("; as likely: ")[2]
+    assert likely
+    assert {found.subject, *likely.split(", ")} <= named
+    ways = Ways(first.nodes, routed.topology, routed.routes)
+    assert ways.crossing(first.measured) == 1
+    assert ways.crossing(first.measured & False) == 0
+
+
 def test_what_no_route_is_known_of_is_told(routed):
     matrix = routed.matrix({})
     ways = Ways(("stranger", *matrix.nodes[1:]), routed.topology, routed.routes)

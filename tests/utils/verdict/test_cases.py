@@ -76,6 +76,16 @@ def test_a_case_that_was_repeated_is_one_case_and_failed(judged, results):
     assert numbers(verdict) == (0, 1, 0, 0, 0)
 
 
+@pytest.mark.parametrize(
+    ("results", "is_said"),
+    [(("fail", "pass"), True), (("fail", "fail"), False), (("pass", "fail"), False)],
+)
+def test_what_passed_when_it_was_repeated_is_said(judged, results, is_said):
+    verdict = judged(*(made("A", each, run_index=n) for n, each in enumerate(results)))
+    (text, *_) = [each.text for each in verdict.problems if each.kind == "case-failed"]
+    assert ("passed when it was repeated" in text) == is_said
+
+
 def test_a_result_that_nobody_knows_is_a_failure(judged):
     verdict = judged(made("A", "exploded"))
     assert numbers(verdict) == (0, 1, 0, 0, 0)

@@ -176,3 +176,21 @@ def test_the_command_the_gate_and_the_report(site, tmp_path):
         slow.name: Outcome.NOT_JUDGED, good.name: Outcome.NOT_JUDGED,
     }  # fmt: skip
     assert outcome(session(tmp_path / "results.db").cases[:1]) is Outcome.RED, "but for the mark"
+
+
+def test_a_verdict_that_is_kept_is_read_as_it_was_given(workspace):
+    given = judged(workspace, case("Bcast 8"))
+    assert stored.read(workspace, "nightly-1") is None
+    stored.keep(workspace, "nightly-1", given)
+    again = stored.read(workspace, "nightly-1")
+    assert (again.status, again.problems, again.cases) == (
+        given.status, given.problems, given.cases,
+    )  # fmt: skip
+
+
+def test_an_acceptance_ends_no_alert_of_a_night(workspace):
+    assert judged(workspace, case("Bcast 8")).alerts
+    accepted = judged(workspace, case("Bcast 8", "pass"), campaign="accept-1")
+    assert not [note for note in accepted.notes if note.startswith("ended")]
+    night = judged(workspace, case("Bcast 8", "pass"), campaign="nightly-2")
+    assert [note for note in night.notes if note.startswith("ended")]
