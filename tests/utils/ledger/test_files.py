@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from acceptance.ledger import files
 from tests.places import ROOT
 from tests.started import ALONE
@@ -43,3 +45,27 @@ def test_only_one_module_opens_it():
         if "duckdb.connect(" in path.read_text()
     ]
     assert calls == ["utils/acceptance/ledger/files.py"]
+
+
+@pytest.mark.parametrize(
+    ("places", "sizes", "groups"),
+    [
+        # Two are worth it, one is not; files that do not follow each other stay apart.
+        ([(1, 1), (2, 2)], (5, 5), [[1, 2]]),
+        ([(1, 4)], (5,), []),
+        ([(1, 1), (3, 3), (4, 6)], (5, 5, 5), [[3, 4]]),
+        # None becomes larger than what is large.
+        ([(1, 1), (2, 2), (3, 3), (4, 4)], (60, 30, 20, 80), [[1, 2], [3, 4]]),
+        ([(1, 1), (2, 2)], (60, 41), []),
+    ],
+)
+def test_files_are_merged_that_follow_each_other_and_stay_small(
+    tmp_path, monkeypatch, places, sizes, groups
+):
+    monkeypatch.setattr(files, "LARGE", 100)
+    found = []
+    for (first, last), size in zip(places, sizes, strict=True):
+        path = tmp_path / f"{first}.parquet"
+        path.write_bytes(b"x" * size)
+        found.append(files.File(first, last, "", path))
+    assert [[each.first for each in group] for group in files._groups(found)] == groups

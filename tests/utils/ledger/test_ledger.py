@@ -354,6 +354,13 @@ def test_small_files_are_merged_and_stay_a_while(tmp_path, folder, monkeypatch):
     assert [name[:15] for name in names(folder)] == ["0000001-0000004", "0000005-0000005"]
 
 
+def test_the_folders_above_a_new_ledger_are_made(made, tmp_path):
+    folder = tmp_path / "var/of/a/site/ledger"
+    opened(made.path, folder)
+    assert names(folder)
+    assert same(made.path, folder) == []
+
+
 def test_files_that_two_processes_have_written_count_once(made, folder):
     opened(made.path, folder)
     (whole,) = folder.glob("*.parquet")
