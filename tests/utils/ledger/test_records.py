@@ -7,6 +7,7 @@ import pytest
 
 from acceptance.core.findings import SHARED
 from acceptance.ledger import records, rows
+from acceptance.ledger.rows import software_of
 from tests.made import Case
 
 BEGAN, ENDED = 100.0, 160.0
@@ -152,3 +153,14 @@ def test_each_metric_is_a_row_and_a_case_without_one_is_one_too():
     made.clear()
     assert add(made, number=2) == [rows.FIXTURE]
     assert [[*column] for column in made._columns()[:4]] == [[2], [0], [-1], [rows.SESSION]]
+
+
+@pytest.mark.parametrize("modules", [None, [], "gcc/12", {}])
+def test_without_a_list_of_modules_none_are_told(modules):
+    assert software_of({"mpi": "openmpi@5", "compiler": "", "order": "3"}, modules) == {
+        "mpi": "openmpi@5"
+    }
+
+
+def test_modules_are_told_with_what_was_built():
+    assert software_of({}, ["gcc/12", "openmpi/5"]) == {"modules": "gcc/12 openmpi/5"}
