@@ -1,10 +1,13 @@
 """What a verdict is for OpenTelemetry and Bencher, beside what these formats state."""
 
+from types import SimpleNamespace
+
 import pytest
 
+from acceptance.core.errors import Fault
 from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.ledger import Metric
-from acceptance.verdict import Verdict, bencher
+from acceptance.verdict import Verdict, bencher, telemetry
 from acceptance.verdict.telemetry import _SEVERITIES
 from tests.utils.verdict.test_rules import case, replace, session
 
@@ -34,3 +37,31 @@ def test_a_measure_with_a_longer_name_than_bencher_takes_is_left_out_and_told(le
         assert left_out == []
         (measures,) = found.values()
         assert measures == {measure: {"value": 2.0, "lower_value": 1.25}}
+
+
+class Exporter:
+    """Takes all batches but those that are `bad`, as the exporters of OTLP do."""
+
+    _endpoint = "https://user:secret@host:4318/v1/logs?token=x"
+
+    def __init__(self, bad=()):
+        self.bad, self.sent, self.ended = bad, [], False
+
+    def export(self, batch):
+        self.sent.append(batch)
+        return SimpleNamespace(name="FAILURE" if batch in self.bad else "SUCCESS")
+
+    def shutdown(self):
+        self.ended = True
+
+
+def test_all_batches_are_sent_and_one_that_is_not_taken_is_told():
+    exporter = Exporter()
+    telemetry._send(exporter, ["a", "b", "c"], "findings")
+    assert (exporter.sent, exporter.ended) == (["a", "b", "c"], True)
+    exporter = Exporter(bad="b")
+    with pytest.raises(Fault, match=r"^https://host:4318.*: did not take the findings") as caught:
+        telemetry._send(exporter, ["a", "b", "c"], "findings")
+    assert (exporter.sent, exporter.ended) == (["a", "b"], True)
+    assert "secret" not in str(caught.value)
+    assert "token" not in str(caught.value)
