@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from acceptance.core.errors import ParseError
 from acceptance.core.words import UNITS
 from acceptance.suites import npb
 from acceptance.suites.records import Column
@@ -378,3 +379,13 @@ def test_other_classes_are_refused(call, name, problem_class, words):
         call(name, problem_class)
     with pytest.raises(ValueError, match=words):
         npb.legal(name, problem_class, 4)
+
+
+def test_what_a_program_that_stopped_says_is_told_up_to_five_lines():
+    words = [f"line {number} of it" for number in range(1, 8)]
+    text = "\n".join([" NAS Parallel Benchmarks 3.4 -- CG Benchmark", " Error: no", *words, ""])
+    with pytest.raises(ParseError, match="the program stopped") as caught:
+        npb.parse(text)
+    said = str(caught.value)
+    assert said.startswith("stdout:2: ")
+    assert "Error: no line 1 of it line 2 of it line 3 of it line 4 of it'" in said

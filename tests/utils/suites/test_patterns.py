@@ -171,3 +171,8 @@ def test_a_value_that_follows_from_others_is_compared_with_them(name, key, facto
 def test_a_fault_in_another_pattern_is_refused(name, old, new, words):
     with pytest.raises(ParseError, match=words):
         patterns.parse(edited(old, new, name), name)
+
+
+def test_the_effective_bandwidth_alone_has_no_message_size():
+    sized = {row.name for row in patterns.BENCHMARKS.values() if row.sized}
+    assert {*patterns.BENCHMARKS} - sized == {"b_eff"}
