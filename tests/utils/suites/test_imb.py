@@ -810,6 +810,18 @@ def contradictions(text, job=JOB, **changes):
     return [each.text for each in output.of_another_job(**asked)]
 
 
+def test_a_table_of_imb_p2p_without_its_messages_is_refused(recorded):
+    lines = recorded("imb/IMB-P2P_PingPong.openmpi.txt").splitlines(keepends=True)
+    start = next(n for n, line in enumerate(lines) if "Msg/sec" in line)
+    cut = lines[start].index(" Msg/sec") - 4
+    text = "".join(
+        line[:cut].rstrip() + "\n" if n >= start and len(line) > cut else line
+        for n, line in enumerate(lines)
+    )
+    with pytest.raises(ParseError, match="IMB-P2P prints messages a second beside each"):
+        imb_output.parse(text)
+
+
 def test_what_is_of_another_job_is_told_with_its_line(recorded):
     text = recorded(f"imb/{PINGPONG}")
     number = next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith("# Date"))
