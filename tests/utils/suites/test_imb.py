@@ -810,15 +810,24 @@ def contradictions(text, job=JOB, **changes):
     return [each.text for each in output.of_another_job(**asked)]
 
 
-def test_a_table_of_imb_p2p_without_its_messages_is_refused(recorded):
-    lines = recorded("imb/IMB-P2P_PingPong.openmpi.txt").splitlines(keepends=True)
-    start = next(n for n, line in enumerate(lines) if "Msg/sec" in line)
-    cut = lines[start].index(" Msg/sec") - 4
+@pytest.mark.parametrize(
+    ("name", "column", "said"),
+    [
+        ("IMB-P2P_PingPong.openmpi.txt", "Msg/sec", "IMB-P2P prints time and messages a second"),
+        ("IMB-P2P_PingPong.openmpi.txt", "t[usec]", "IMB-P2P prints time and messages a second"),
+        ("IMB-MT_threads.openmpi.txt", "t_avg[usec]", "the header has no column t_avg"),
+    ],
+)
+def test_a_table_without_one_of_its_columns_is_refused(recorded, name, column, said):
+    lines = recorded(f"imb/{name}").splitlines(keepends=True)
+    start = next(n for n, line in enumerate(lines) if column in line)
+    end = lines[start].index(column) + len(column)
+    begin = len(lines[start][:end].removesuffix(column).rstrip())
     text = "".join(
-        line[:cut].rstrip() + "\n" if n >= start and len(line) > cut else line
+        f"{line[:begin]}{line[end:].rstrip()}\n" if n >= start and len(line) > end else line
         for n, line in enumerate(lines)
     )
-    with pytest.raises(ParseError, match="IMB-P2P prints messages a second beside each"):
+    with pytest.raises(ParseError, match=re.escape(said)):
         imb_output.parse(text)
 
 

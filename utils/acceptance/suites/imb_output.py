@@ -416,8 +416,8 @@ class Output(Tables):
         if self.family != "mt" or "messages" not in values:
             super().check_rate(table, size, values)
             if self.family == "p2p":
-                if "messages" not in values:
-                    raise self.error("IMB-P2P prints messages a second beside each bandwidth")
+                if not {"t", "messages"} <= values.keys():
+                    raise self.error("IMB-P2P prints time and messages a second beside each rate")
                 ways = 2 if table.benchmark == "PingPong" else 1
                 time = Range.rounded(values["t"]).times(ways / 1e6)
                 rate = Range.rounded(values["messages"], 0.5)
