@@ -831,6 +831,16 @@ def test_a_table_without_one_of_its_columns_is_refused(recorded, name, column, s
         imb_output.parse(text)
 
 
+def test_a_table_of_imb_mt_with_the_columns_of_imb_p2p_is_refused(recorded):
+    lines = recorded("imb/IMB-MT.openmpi.txt").splitlines()
+    title = next(n for n, line in enumerate(lines) if "Benchmarking BcastMT" in line)
+    start = next(n for n, line in enumerate(lines) if n > title and "#bytes" in line)
+    header = f"{'#bytes':>13} #repetitions{'t[usec]':>13}   Mbytes/sec      Msg/sec"
+    row = f"{64:13}{20:13}{0.24:13.2f}{266.81:13.2f}{4168838:13}"
+    with pytest.raises(ParseError, match="IMB-MT prints the average time beside each rate"):
+        imb_output.parse("\n".join([*lines[:start], header, row, ""]))
+
+
 def test_what_is_of_another_job_is_told_with_its_line(recorded):
     text = recorded(f"imb/{PINGPONG}")
     number = next(n for n, line in enumerate(text.splitlines(), 1) if line.startswith("# Date"))

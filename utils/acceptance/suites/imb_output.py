@@ -428,6 +428,8 @@ class Output(Tables):
                         f"{time.value * rate.value:.2f} processes"
                     )
             return
+        if "t_avg" not in values:
+            raise self.error("IMB-MT prints the average time beside each rate of messages")
         pairs = table.processes * self.threads // 2
         by_time = Range.rounded(values["t_avg"]).under(1e6 * pairs)
         counted = values["messages"]
