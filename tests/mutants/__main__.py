@@ -165,7 +165,8 @@ def main() -> int:
     for test in broken:
         print(f"fails without a fault: {test}")
     if not options.rooms:
-        tested.record("mutants", "make mutants", figures)
+        command = f"make mutants COUNT={options.count} SEED={options.seed}"
+        tested.record("mutants", command, figures)
     return 0
 
 

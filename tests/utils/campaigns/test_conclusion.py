@@ -201,6 +201,10 @@ def test_a_night_that_cannot_be_read_is_told_beside_an_older_one_after_a_run_by_
     status, verdict = held.site.gate()
     assert status == 0
     assert [note for note in verdict["notes"] if "no state of a campaign" in note]
+    # What is no night is none, whatever it is called.
+    (newer.parent / "nightly-log.txt").touch()
+    (newer.parent / "nightly-old").mkdir()
+    assert exported(held) == (0, {"": 0, "nightly": 2})
     # Of which system it was is known no more.
     (held.site.var / f"verdicts/{newer.name}.json").unlink()
     done = held.site.acceptance("export", "prometheus")

@@ -98,12 +98,15 @@ def test_a_night_stands_out_beside_those_before_it_alone():
 def test_too_few_nights_tell_nothing_and_the_first_ones_little():
     assert not outstanding(made(*[0.001] * (NIGHT_PAST_FEWEST - 1), 0.9))
     assert [*outstanding(made(*[0.001] * NIGHT_PAST_FEWEST, 1e6))] == [NIGHT_PAST_FEWEST]
-    # Among few nights less is enough than among many: they risk one in the square of their number.
+    # The chance that is rare enough is larger after few nights than after many.
     few, many = ([0.001, 0.002] * (count // 2) for count in (12, 230))
-    slow = 0.04
-    sure = {count: 1 - unusual(slow, np.array(past)) for count, past in ((12, few), (230, many))}
-    assert (12 in outstanding(made(*few, slow))) == (1 - sure[12] <= 1 / NIGHT_RARE + 1 / 144)
-    assert (230 in outstanding(made(*many, slow))) == (1 - sure[230] <= 1 / NIGHT_RARE + 1 / 230**2)
+    least = [1 / NIGHT_RARE + 1 / len(past) ** 2 for past in (few, many)]
+    assert unusual(0.02, np.array(few)) > least[0] > unusual(0.03, np.array(few)) > least[1]
+    assert not outstanding(made(*few, 0.02))
+    assert [*outstanding(made(*few, 0.03))] == [12]
+    assert unusual(0.02, np.array(many)) > least[1] > unusual(0.03, np.array(many))
+    assert not outstanding(made(*many, 0.02))
+    assert [*outstanding(made(*many, 0.03))] == [230]
 
 
 def test_a_spell_of_slow_nights_teaches_nothing_until_another_one_came():

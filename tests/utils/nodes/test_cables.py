@@ -67,6 +67,21 @@ def test_a_loss_at_the_least_that_is_named_is_told_each_time_and_is_no_other_cab
         assert not cables(routed, routed.matrix(slight, noise=0.01, seed=seed))
 
 
+def test_links_that_lose_less_than_is_named_hide_none_that_loses_more(routed, monkeypatch):
+    """They explain their pairs before it, as each has more of them; none counts as named."""
+    monkeypatch.setattr("acceptance.nodes.cables.MOST", 3)
+    name = "leaf03[12] - spine02[6]"
+    hosts = [
+        number for number, link in enumerate(routed.routes.links)
+        if "node" in routed.topology.link_text(link)
+    ]  # fmt: skip
+    slow = {2 * link + way: 0.965 for link in hosts[:4] for way in (0, 1)}
+    slow |= {2 * routed.link(name) + way: 0.9 for way in (0, 1)}
+    for seed in range(10):
+        found = cables(routed, routed.matrix(slow, noise=0.005, seed=seed))
+        assert [each.subject for each in found] == [name]
+
+
 def test_two_slow_cables_are_two(routed):
     names = ["node0011[1] - leaf02[3]", "leaf03[12] - spine02[6]"]
     slow = {2 * routed.link(name) + way: 0.6 for name in names for way in (0, 1)}

@@ -1,6 +1,7 @@
 """What a verdict says of rows that judge nothing, and of links at which nobody looks."""
 
 import shutil
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from acceptance.verdict import Verdict, coverage
 from tests.places import ROOT
 from tests.utils.site.test_unmet import HEADER, SITE
-from tests.utils.verdict.test_rules import case, replace
+from tests.utils.verdict.test_rules import case
 
 IN_VIEW = {"fabric": {"technology": "infiniband", "rate": "QDR", "view": "here"}}
 

@@ -1,5 +1,6 @@
 """What a verdict is for OpenTelemetry and Bencher, beside what these formats state."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,7 @@ from acceptance.core.kinds import CRITICAL, INFO, MAJOR, MINOR
 from acceptance.ledger import Metric
 from acceptance.verdict import Verdict, bencher, telemetry
 from acceptance.verdict.telemetry import _SEVERITIES
-from tests.utils.verdict.test_rules import case, replace, session
+from tests.utils.verdict.test_rules import case, session
 
 
 def test_severities_are_those_of_the_data_model_of_logs():

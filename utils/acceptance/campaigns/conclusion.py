@@ -95,7 +95,8 @@ def nights(workspace: Workspace, now: datetime) -> Iterator[Verdict]:
     )
     newest = {state.asked.get("system", ""): state for state in every}
     last = {system: state.id for system, state in newest.items()}
-    names = {path.name for path in workspace.campaigns.glob("nightly-*")}
+    names = {path.name for path in workspace.campaigns.glob("nightly-*") if path.is_dir()}
+    names = {name for name in names if ledger.campaign_of(name) == name}
     unread = names - {state.id for state in every}
     for system, name in {_system_of(name, workspace): name for name in sorted(unread)}.items():
         if name > last.get(system, min(last.values(), default="")):
@@ -212,11 +213,11 @@ def run_of(state: State, workspace: Workspace) -> Run:
 
 def _runs_of(step: Step, workspace: Workspace) -> Iterator[LastRun]:
     """Yield the last run of a step; of one that left nothing its exit status tells the end."""
-    attempt = step.last
-    for run in verdict.find_run(workspace, attempt.run).runs if attempt else ():
-        is_known = run.run or run.mark or run.fault or run.killed
-        status = attempt.status or 0 if attempt else 0
-        if is_known or status >= 0:
+    if step.last is None:
+        return
+    status = step.last.status or 0
+    for run in verdict.find_run(workspace, step.last.run).runs:
+        if status >= 0 or run.run or run.mark or run.fault or run.killed:
             yield run
         else:
             said = f"the ReFrame of step {step.name} was killed before it left a mark"

@@ -146,7 +146,9 @@ def load(path: Path) -> State:
         state.campaigns = path.parents[1]
         return state
     except (state_files.StoredFault, ValueError, TypeError) as err:
-        raise CampaignFault(f"{path}: no state of a campaign: {err}; use --new") from None
+        raise CampaignFault(
+            f"{path}: no state of a campaign: {err}; restore it, or take it away and use --new"
+        ) from None
 
 
 def unfinished(

@@ -47,8 +47,8 @@ TAILS = (2.0, 3.0, 4.0, 6.0, 10.0, 30.0, 300.0)
 _QUARTILES = (0.8165, 0.7649, 0.7407, 0.7176, 0.6998, 0.6828, 0.6753)
 #: The least loss that is looked for: links of one kind differ by less in a healthy fabric.
 LEAST = 0.05
-#: So many standard errors below it a loss is named, too: one of exactly this is not told every
-#: second night.
+#: By so many standard errors a loss that is named may seem to be less: one of exactly the least
+#: seems so every second night. [chosen] two.
 MARGIN = 2.0
 #: False names per fabric: with so many directions as there are, one in this many fabrics has one.
 FABRICS = 1000
@@ -141,7 +141,9 @@ class _Search:
     def found(self) -> Iterator[Slow]:
         """Yield the slow links, those that explain most first; none where nothing can be told."""
         base = np.zeros_like(self.value)
-        for _ in range(MOST if self.value.size else 0):
+        named = 0
+        # Each turn takes another link; those that are not named count for nothing.
+        for _ in range(self.count if self.value.size else 0):
             gain = self.gains(base)
             score = gain.sum(axis=1)
             best = int(score.argmax())
@@ -163,6 +165,9 @@ class _Search:
             counts = of, int(on.sum()), elsewhere, int(rest.sum())
             if (self.level < self.named)[[*ways]].any():
                 yield Slow(best, ways, math.exp(middle), *counts, instead)
+                named += 1
+            if named == MOST:
+                return
 
 
 #: The quantity that a cable shows in: one direction, which takes one route. The answer to a small
