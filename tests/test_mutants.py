@@ -119,7 +119,7 @@ def test_a_fault_is_seen_where_a_test_fails_or_never_ends(clone, monkeypatch):
     for mutant in draw(clone, ROOM, 99, 1):
         assert covering.tests(mutant, 60)[0] == [passing]
         if "of" not in mutant.where and "while" not in mutant.old:
-            ends[mutant.old] = try_on(clone, server, covering, killers, mutant, 60)
+            ends[mutant.old] = try_on(clone, covering, killers, mutant, 60)
     assert (clone / "utils/acceptance" / ROOM / "room.py").read_text() == CODE
     assert ends == {
         'TABLE = {"links": 8}': "",
@@ -133,6 +133,26 @@ def test_a_fault_is_seen_where_a_test_fails_or_never_ends(clone, monkeypatch):
     assert Covering(clone, clone / "kept", None, [ROOM]).tests(endless, 60) == covering.tests(
         endless, 60
     )
+
+
+def test_then_the_tests_of_other_rooms_are_tried(clone):
+    tests = clone / "tests/utils/nodes"
+    tests.mkdir()
+    name = "tests/utils/nodes/test_links.py::test_links"
+    (tests / "test_links.py").write_text(
+        "from acceptance.detection import room\n\n\n"
+        'def test_links():\n    assert room.halves(room.TABLE["links"]) == 3\n'
+    )
+    covering = Covering(clone, clone / "kept", Server(clone, clone / "log"), [ROOM])
+    covering.server.seconds = covering.seconds
+    (table,) = [mutant for mutant in draw(clone, ROOM, 99, 1) if "TABLE" in mutant.old]
+    killers = Killers(clone / "killers.json")
+    assert not try_on(clone, covering, killers, table, 60)
+    tried = {*covering.seconds}
+    covering.take_others()
+    assert {*covering.seconds} - tried == {name}
+    assert [*filter(None, covering.tests(table, 60, tried))] == [[name]]
+    assert try_on(clone, covering, killers, table, 60, tried) == name
 
 
 def test_the_share_has_an_interval():

@@ -1,4 +1,7 @@
-"""Draw faults in our code, and count which ones a quick test sees: `python -m tests.mutants`."""
+"""Draw faults in our code, and count which ones a quick test sees: `python -m tests.mutants`.
+
+The tests of the rooms that faults are drawn in are tried first, then those of all other rooms.
+"""
 
 import argparse
 import contextlib
@@ -114,11 +117,14 @@ class Killers:
         self.path.write_text(json.dumps(self.tests, indent=1))
 
 
-def try_on(root, server: Server, covering: Covering, killers: Killers, mutant, most: float) -> str:
-    """Return the test that sees a mutant, or how else it ends; nothing if it survives."""
-    last = killers.tests.get(killers.key(mutant))
+def try_on(root, covering: Covering, killers: Killers, mutant, most: float, without=()) -> str:
+    """Return the test that sees a mutant, or how else it ends; nothing if it survives.
+
+    `without`: tests that did not see it.
+    """
+    server, last = covering.server, killers.tests.get(killers.key(mutant))
     with applied(root, mutant):
-        for tests in ([last] * (last in covering.seconds), *covering.tests(mutant, most)):
+        for tests in ([last] * (last in covering.seconds), *covering.tests(mutant, most, without)):
             if tests and (failed := server.run(tests, "-x")):
                 killers.keep(mutant, failed[0])
                 return failed[0]
@@ -148,12 +154,19 @@ def main() -> int:
     others = len(covering.not_passed)
     print(f"{len(covering.seconds)} quick tests; {others} are skipped, slow or fail", flush=True)
     killers, ends = Killers(FOLDER / "killers.json"), {}
-    drawn = {}
-    for room in rooms:
-        drawn[room] = draw(root, room, options.count, options.seed)
-        for mutant in drawn[room]:
-            ends[mutant] = try_on(root, server, covering, killers, mutant, options.seconds)
-            print(f"{ends[mutant] or 'SURVIVED':60} {mutant}", flush=True)
+    drawn = {room: draw(root, room, options.count, options.seed) for room in rooms}
+    for mutant in itertools.chain(*drawn.values()):
+        ends[mutant] = try_on(root, covering, killers, mutant, options.seconds)
+        print(f"{ends[mutant] or 'not yet':60} {mutant}", flush=True)
+    tried = {
+        mutant: {*itertools.chain(*covering.tests(mutant, options.seconds))}
+        for mutant, end in ends.items()
+        if not end
+    }
+    covering.take_others()
+    for mutant, tests in tried.items():
+        ends[mutant] = try_on(root, covering, killers, mutant, options.seconds, tests)
+        print(f"{ends[mutant] or 'SURVIVED':60} {mutant}", flush=True)
     # Who fails without a fault, too, sees none.
     told = [test for test in dict.fromkeys(ends.values()) if test in covering.seconds]
     broken = {*server.run(told)}

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
 from tests.mutants import Mutant
@@ -17,8 +17,6 @@ from tests.mutants import Mutant
 QUICK = 30
 #: Tests that are tried first.
 FIRST = 40
-#: Rooms whose tests are quick, and try what they take of another one.
-ALSO = {"references": ("relations",)}
 #: A test of another room is tried as late as one of its own that takes so many times as long.
 _FOREIGN = 5
 
@@ -30,22 +28,33 @@ class Covering:
     """
 
     def __init__(self, root: Path, kept: Path, server, rooms: Sequence[str]):
-        self.root = root
+        self.root, self.kept, self.server = root, kept, server
         self.seconds: dict[str, float] = {}
         self.not_passed: list[str] = []
         self.lines: dict[str, dict[str, set[int]]] = defaultdict(dict)
-        missing, common = defaultdict(dict), _digest(_shared(root))
-        for path in dict.fromkeys(each for room in rooms for each in _test_files(root, room)):
-            name = str(path.relative_to(root))
-            trace = kept / f"{_digest([path], common)}.json"
+        self.rooms: list[str] = []
+        self.take(rooms)
+
+    def take_others(self) -> None:
+        """Take the tests of all other rooms, too."""
+        folders = sorted((self.root / "tests/utils").iterdir())
+        self.take([f.name for f in folders if f.is_dir() and f.name not in self.rooms])
+
+    def take(self, rooms: Sequence[str]) -> None:
+        """Take the tests of rooms, too."""
+        self.rooms += rooms
+        missing, common = defaultdict(dict), _digest(_shared(self.root))
+        for path in dict.fromkeys(each for room in rooms for each in _test_files(self.root, room)):
+            name = str(path.relative_to(self.root))
+            trace = self.kept / f"{_digest([path], common)}.json"
             if not trace.exists():
                 missing[path.parent][name] = trace
             else:
                 self._take(json.loads(trace.read_text()))
         for folder, traces in missing.items():
-            print(f"tracing {len(traces)} files of {folder.relative_to(root)}", flush=True)
+            print(f"tracing {len(traces)} files of {folder.relative_to(self.root)}", flush=True)
             options = [f"--timeout={QUICK}"]
-            traced = server.ask(files=[*traces], options=options, traced=True, limit=3600)
+            traced = self.server.ask(files=[*traces], options=options, traced=True, limit=3600)
             for name, trace in traces.items():
                 part = _part(traced, name)
                 part["sources"] = {path: self._digest_of(path) for path in part["lines"]}
@@ -65,7 +74,9 @@ class Covering:
     def _digest_of(self, path: str) -> str:
         return _digest([self.root / path]) if (self.root / path).exists() else ""
 
-    def tests(self, mutant: Mutant, most: float) -> tuple[list[str], list[str]]:
+    def tests(
+        self, mutant: Mutant, most: float, without: Container[str] = ()
+    ) -> tuple[list[str], list[str]]:
         """Return the tests to try first on a mutant, and then, each file's together.
 
         First come the quickest of those that run its lines, then the others, and those that run
@@ -78,6 +89,7 @@ class Covering:
         of_line = sorted(self._named(run), key=self.seconds.__getitem__)
         others = self._named({*here}) | {test for test in self.seconds if test.startswith(room)}
         ordered = [*of_line, *sorted(others - {*of_line}, key=self.seconds.__getitem__)]
+        ordered = [test for test in ordered if test not in without]
         spent = itertools.accumulate(self.seconds[test] for test in ordered)
         ordered = [test for test, seconds in zip(ordered, spent, strict=True) if seconds < most]
         first = min(FIRST, len(of_line)) or len(ordered)
@@ -118,10 +130,7 @@ def _part(traced: dict, name: str) -> dict:
 
 
 def _test_files(root: Path, room: str) -> list[Path]:
-    rooms = (room, *ALSO.get(room, ()))
-    return [
-        path for each in rooms for path in sorted((root / "tests/utils" / each).rglob("test_*.py"))
-    ]
+    return sorted((root / "tests/utils" / room).rglob("test_*.py"))
 
 
 def _shared(root: Path) -> list[Path]:
