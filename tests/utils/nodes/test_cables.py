@@ -122,6 +122,36 @@ def test_a_cable_takes_the_place_of_what_it_explains(routed, way):
     assert (found.kind, found.subject) == ("cable-slow", name)
 
 
+def test_a_cable_takes_the_place_of_slow_pairs_whose_nodes_have_good_ones_together(routed):
+    """Of pairs that are slow both ways over one cable most nodes are good with each other."""
+    name = "leaf03[12] - spine02[6]"
+    directions = [2 * routed.link(name) + way for way in (0, 1)]
+    matrix = routed.matrix(dict.fromkeys(directions, 0.7))
+    values, steps = matrix.values["bandwidth"], routed.routes.steps
+
+    def block_of(pairs):
+        return ({nodes[k] for nodes in pairs} for k in (0, 1))
+
+    def uplink(pairs):
+        ends = ((*sorted(matrix.nodes[k] for k in side),) for side in block_of(pairs))
+        shown = {"quantity": "bandwidth", "unit": "MB/s", "value": 8_400.0, "median": 12_000.0}
+        return Culprit("uplink-slow", *ends, ratio=0.7, **shown)
+
+    over = [np.argwhere((steps == way).any(axis=2)).tolist() for way in directions]
+    pairs = [*over[0][::6], *over[1][::6]]
+    block = np.zeros_like(matrix.measured)
+    block[np.ix_(*map(sorted, block_of(pairs)))] = True
+    block |= block.T
+    good = np.argwhere(block & (values > 10_000)).tolist()
+    assert len(good) > block.sum() / 2
+    assert [each.kind for each in cables(routed, matrix, [uplink(pairs)])] == ["cable-slow"]
+    # What else is slow between such nodes is not the cable's.
+    for i, j in good:
+        values[i, j] *= 0.7
+    found = cables(routed, matrix, [uplink(pairs)])
+    assert [each.kind for each in found] == ["cable-slow", "uplink-slow"]
+
+
 def test_pairs_that_are_slow_twice_never_pass_in_silence_without_routes(routed):
     """Few leaves: 24 pairs from all nodes of one, no path, node or uplink of the usual forms."""
     direction = 2 * routed.link("leaf01[9] - spine01[1]")

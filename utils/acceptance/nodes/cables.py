@@ -12,8 +12,9 @@ distribution, with spread and tails as the values above the median show them: on
 is. One pair in `STRAY` may be anything.
 """
 
+import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,7 +36,7 @@ from acceptance.nodes.culprit import (
     Culprit,
 )
 from acceptance.nodes.explanations import Explanation
-from acceptance.nodes.fit import USUAL, Aim, Classes, Floats, log_loss
+from acceptance.nodes.fit import SLOW_FROM, USUAL, Aim, Classes, Floats, log_loss
 
 #: One pair in so many is slow, or fast, for no reason that a link has: a burst of other traffic.
 STRAY = 100
@@ -173,7 +174,7 @@ class _Search:
 #: The quantity that a cable shows in: one direction, which takes one route. The answer to a small
 #: message comes back by another one.
 QUANTITY = "bandwidth"
-#: A culprit is explained by a cable that this share of its pairs' routes takes. [chosen] half.
+#: A culprit is explained by a cable that this share of its slow pairs takes. [chosen] half.
 EXPLAINED = 0.5
 #: Names that a sentence shows.
 _SHOWN = 4
@@ -252,29 +253,36 @@ def with_cables(
     a node to which one cable between switches has all routes.
     """
     slow = _slow_links(matrix, ways, least_of(aim))
+    losses = functools.cache(functools.partial(_losses, matrix, ways))
     kept, taken = [], set[int]()
     for culprit in culprits:
         own = [each for each in slow if _is_of_node(each, culprit, ways)]
         if own:
             taken |= {each.link for each in own}
             kept.append(replace(culprit, why="; ".join(_trained(each.link, ways) for each in own)))
-        elif not any(_explains(each, culprit, matrix, ways) for each in slow):
+        elif not any(_explains(each, culprit, matrix, ways, losses) for each in slow):
             kept.append(culprit)
     cables = [_culprit(each, matrix, ways) for each in slow if each.link not in taken]
     return [*cables, *kept]
 
 
 def _slow_links(matrix: PairMatrix, ways: Ways, least: float) -> list[Slow]:
-    values = matrix.values.get(QUANTITY)
-    if values is None:
+    if QUANTITY not in matrix.values:
         return []
-    measured = np.isfinite(values) & (ways.hops > 0)
-    logs = log_loss(np.where(measured, values, np.nan), UNITS[QUANTITY])
-    classes = Classes(measured, matrix.rounds.astype(np.intp), ways.hops)
-    loss = (logs - classes.medians(logs))[measured]
+    loss = _losses(matrix, ways, QUANTITY)
+    measured = np.isfinite(loss)
     count = 2 * len(ways.routes.links)
     again, steps = _again(matrix)[measured], ways.steps[measured]
-    return [*_Search(-loss, again, steps, count, least).found()]
+    return [*_Search(-loss[measured], again, steps, count, least).found()]
+
+
+def _losses(matrix: PairMatrix, ways: Ways, quantity: str) -> Floats:
+    """Return what each pair loses against its like, as logarithm; NaN without value or route."""
+    values = matrix.values[quantity]
+    measured = np.isfinite(values) & (ways.hops > 0)
+    logs = log_loss(np.where(measured, values, np.nan), UNITS[quantity])
+    classes = Classes(measured, matrix.rounds.astype(np.intp), ways.hops)
+    return logs - classes.medians(logs)
 
 
 def _again(matrix: PairMatrix) -> Floats:
@@ -295,12 +303,23 @@ def _is_of_node(slow: Slow, culprit: Culprit, ways: Ways) -> bool:
     return any(end.guid in guids for end in ways.routes.links[slow.link].ends)
 
 
-def _explains(slow: Slow, culprit: Culprit, matrix: PairMatrix, ways: Ways) -> bool:
-    """Tell whether the measured pairs of a culprit that is no group go over a link."""
+def _explains(
+    slow: Slow,
+    culprit: Culprit,
+    matrix: PairMatrix,
+    ways: Ways,
+    losses: Callable[[str], Floats],
+) -> bool:
+    """Tell whether the slow pairs of a culprit that is no group go over a link.
+
+    What several nodes share is told by the nodes of its pairs, of which others are good together.
+    """
     if culprit.kind not in (NODE, SENDS, RECEIVES, WAY, ONE_WAY, UPLINK):
         return False
     nodes, others = (tuple(map(matrix.nodes.index, e)) for e in (culprit.nodes, culprit.others))
-    pairs = Explanation(culprit.kind, nodes, others).pairs(len(matrix.nodes)) & matrix.measured
+    effect = log_loss(np.array(culprit.ratio), culprit.unit)
+    pairs = Explanation(culprit.kind, nodes, others).pairs(len(matrix.nodes))
+    pairs &= losses(culprit.quantity) >= SLOW_FROM * effect
     if not pairs.any():
         return False
     steps = ways.steps[pairs]
