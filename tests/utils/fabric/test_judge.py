@@ -34,6 +34,16 @@ def words(told):
     return [each.kind.removeprefix("fabric-") for each in told]
 
 
+def test_of_a_node_only_the_adapters_that_are_declared_have_facts():
+    declared = Facts.read({"technology": "infiniband", "rate": "HDR", "device": "mlx5_0/1,mlx5_2"})
+    hosts = view.Hosts({"node1": declared}, None)
+    assert hosts.rate("node1", "node1 mlx5_0") == hosts.rate("node1", "node1 mlx5_2")
+    assert hosts.rate("node1", "node1 mlx5_0") == hosts.rate("node1", "node1") == declared.port_rate
+    assert hosts.rate("node1", "node1 mlx5_1") is None
+    assert hosts.rate("node2", "node2 mlx5_0") is None
+    assert view.Hosts({}, declared).rate("node2", "node2 mlx5_0") == declared.port_rate
+
+
 @pytest.mark.parametrize(
     ("before", "now", "hours", "expected"),
     [

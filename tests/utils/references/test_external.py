@@ -86,6 +86,16 @@ def test_a_sites_file_judges_ours_and_its_own_checks_with_its_bounds(theirs):
     assert (own.value, own.line, library.thresholds(own)) == (5.0, 13, (-0.1, 0.2))
 
 
+def test_what_makes_a_quantity_another_one_is_stated_or_left_out(theirs):
+    """A level may say nothing of it, `''`, and what it says is of the reference."""
+    edit(theirs / "sites/theirs.yaml", "num_tasks, placement]", "num_tasks, window]")
+    edit(theirs / "sites/theirs.yaml", "        inter-node:", "        create:")
+    edit(theirs / "sites/theirs.yaml", "        '.*':", "        '':")
+    rows = {row.line: row.parameters for row in load(theirs).baselines if row.line in (7, 10)}
+    both = {"np": "2", "environment": "gnu", "message_size": "8"}
+    assert rows == {7: {**both, "window": "create"}, 10: both}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "line", "words"),
     [

@@ -8,7 +8,7 @@ import codecs
 import pytest
 
 from acceptance.core.words import TECHNOLOGIES
-from acceptance.references import load, misses_text
+from acceptance.references import SIZES, agrees, load, misses_text
 from tests.utils.references.made import (
     CLAIMS,
     LATENCY,
@@ -294,6 +294,22 @@ def test_a_newline_in_a_note_keeps_the_lines_right(folder):
 def test_only_newlines_count_as_lines(folder, character):
     edit(folder / "koop.csv", ",=,2.5,us,2.5,", f',=,2.5,us,2.5,"two{character}pages"')
     assert [row.line for row in load(folder).values[:2]] == [2, 3]
+
+
+def test_a_range_has_all_between_its_ends_and_both_of_them():
+    assert [n for n in range(20) if agrees("4..16", str(n))] == [*range(4, 17)]
+    assert [n for n in range(10) if agrees("8..", str(n))] == [8, 9]
+    assert [n for n in range(10) if agrees("8", str(n))] == [8]
+    assert not any(agrees("4..16", other) for other in (None, "x", "4..16.5"))
+
+
+def test_each_message_size_has_one_word():
+    small, medium, large = (SIZES[word] for word in ("small", "medium", "large"))
+    assert small[0] == 0
+    assert (small[1] + 1, medium[1] + 1) == (medium[0], large[0])
+    joined = {"small-medium": (small, medium), "medium-large": (medium, large)}
+    for word, (low, high) in {**joined, "all": (small, large)}.items():
+        assert SIZES[word] == (low[0], high[1])
 
 
 # Such a reference could not fail (bandwidth) or not pass (time).

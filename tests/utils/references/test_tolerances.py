@@ -37,6 +37,7 @@ from tests.utils.references.made import LATENCY, TOLERANCES, add, edit, refused
         ("baseline:\n", "limit: 0.1\nbaseline:\n", "limit: Expected `object`, got `float`"),
         (TOLERANCES, "", "Expected `object`, got `null`"),
         ("baseline:\n  us: {", "baseline:\n  us: {{", "cannot be read"),
+        ("within: 3.0", "within: 3.0, worse: 0.1", "claims, =, %: Object contains unknown field"),
         ("within: 3.0", "within: 0.0", "claims, =, %: Expected `float` > 0.0 - at `$.within`"),
         ("within: 3.0", "within: 101.0", "claims, =, %: Expected `float` <= 100.0 - at `$.within`"),
         ("within: 3.0", "within: .nan", "claims, =, %: Expected `float` > 0.0 - at `$.within`"),

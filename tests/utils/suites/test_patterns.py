@@ -173,6 +173,23 @@ def test_a_fault_in_another_pattern_is_refused(name, old, new, words):
         patterns.parse(edited(old, new, name), name)
 
 
+@pytest.mark.parametrize(
+    ("mode", "simulated", "time", "repeat"),
+    [
+        ("smoke", False, "1", str(patterns.FEW_REPEATS)),
+        ("full", False, None, None),
+        ("smoke", True, str(patterns.SIMULATED), "1"),
+        ("full", True, str(patterns.SIMULATED), "1"),
+    ],
+)
+def test_loops_are_short_in_smoke_and_shorter_in_simulated_time(mode, simulated, time, repeat):
+    row = patterns.BENCHMARKS["b_eff"]
+    words = " ".join(patterns.options(row, 4, mode, simulated)).split()
+    given = dict(zip(words[1::2], words[2::2], strict=True))
+    assert (given.get("--time"), given.get("--repeat")) == (time, repeat)
+    assert ("--random" in given) == (time is not None)
+
+
 def test_the_effective_bandwidth_alone_has_no_message_size():
     sized = {row.name for row in patterns.BENCHMARKS.values() if row.sized}
     assert {*patterns.BENCHMARKS} - sized == {"b_eff"}
