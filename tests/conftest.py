@@ -300,6 +300,8 @@ _which = shutil.which
 #: Systems of papers, of which nothing is here; and what lists the cases of one.
 _PAPERS = {path.stem for path in (ROOT / "config/systems").glob("*[0-9].py")}
 _LISTING = "tests.reference_coverage.in_reframe"
+#: What reads damaged texts, whatever is installed.
+_FUZZING = "tests.fuzz.child"
 #: What a bare machine has, too, and starts no other program; ReFrame is told apart when it starts.
 _EVERYWHERE = ("git", "gcc", "cc", "reframe", "sleep")
 #: What is looked for wherever a system of the project is not the one that is used: what those
@@ -315,7 +317,7 @@ def _note_start(event, arguments):
         if name in ("acceptance", "reframe", *_ELSEWHERE):
             _looked[0] |= not _has_own_system(environment, command)
         elif name not in _EVERYWHERE:
-            ours = {_LISTING, started.__file__} & {*command}
+            ours = {_LISTING, _FUZZING, started.__file__} & {*command}
             _looked[0] |= not ours and not any(word.startswith(started.ALONE) for word in command)
     elif event in ("os.posix_spawn", "os.fork", "os.exec"):
         _looked[0] = True
