@@ -94,6 +94,17 @@ def test_after_its_day_it_is_a_failure_again_and_the_verdict_says_what_was_expec
     assert (first.status, first.expected) == (Status.FAILED, {}), "a stored verdict, too"
 
 
+def test_a_stored_verdict_says_that_alerts_cannot_be_read(workspace):
+    verdict = judged(workspace, case("Bcast 8", "pass"))
+    assert verdict.status == Status.PASSED
+    state = workspace.alerts / "state.json"
+    state.mkdir(parents=True)
+    stored.reconsider(verdict, workspace, NOW)
+    assert verdict.status == Status.FAILED
+    (problem,) = verdict.problems
+    assert (problem.kind, str(state) in problem.text) == ("alerts", True)
+
+
 def test_a_case_that_passes_all_the_same_is_a_finding(workspace):
     expect(workspace)
     verdict = judged(workspace, case("Bcast 8", "pass"), case("Bcast 64"))

@@ -78,6 +78,16 @@ def test_what_several_runs_say_is_said_once_and_the_worst_counts():
     assert whole.problems == [Finding("lost", "a warning", fails=True, source="gate")]
 
 
+@pytest.mark.parametrize(("suites", "stays"), [(["fabric"], True), (["fabric", "imb"], False)])
+def test_options_that_left_out_a_suite_are_told_where_nothing_but_links_is_left(suites, stays):
+    whole = Verdict(suites=[SuiteUse(suite, (), (), 1) for suite in suites])
+    whole.fail("no-cases", "-n PingPong selects nothing", "npb")
+    whole.fail("no-cases", "nothing is selected")
+    judge_whole(whole, Run())
+    told = [problem.text for problem in whole.problems]
+    assert told == ["-n PingPong selects nothing"] * stays + ["nothing is selected"]
+
+
 def test_a_check_file_is_left_out_only_if_no_run_has_it():
     whole = Verdict(check_files=["fabric.py", "imb.py"])
     whole.findings = [without_case("npb.py", "made", "no compiler")]

@@ -118,6 +118,22 @@ def test_what_the_operator_limited_it_to_is_said_and_fails_nothing():
     assert "not: node1" in verdict.problems[0].text
 
 
+def test_nodes_that_did_not_answer_are_told_where_no_scheduler_knows_them():
+    def left_out(**known):
+        partition = judged(session(case(NAMES[:2], "fabric")), **known).nodes[PLACE]
+        return [each.found for each in partition.findings if each.kind == "nodes-left-out"]
+
+    assert left_out(stated={PLACE: 4}) == ["2 answered: node1, node2; 4 are stated"]
+    assert left_out(stated={PLACE: 2}) == left_out() == left_out(known={PLACE: UP}) == []
+
+
+def test_each_partition_has_its_own_nodes():
+    other = case(NAMES[2:], partition="ddr")
+    verdict = judged(session(case(NAMES[:2]), other))
+    benchmarked = {place: nodes.benchmarked for place, nodes in verdict.nodes.items()}
+    assert benchmarked == {PLACE: NAMES[:2], "made:ddr": NAMES[2:]}
+
+
 @pytest.mark.parametrize(
     ("known", "words"),
     [

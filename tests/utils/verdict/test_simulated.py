@@ -1,5 +1,6 @@
 """Results of simulated systems: every output says so, and none counts for a measured system."""
 
+import dataclasses
 import json
 from xml.etree import ElementTree
 
@@ -9,11 +10,14 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from acceptance.alerts import notify
 from acceptance.core import words
+from acceptance.ledger import Session
 from acceptance.regressions import judge
+from acceptance.verdict import Evidence, Nodes
 from acceptance.verdict.model import Verdict
 from tests import made
 from tests.alerted import ALERT, NOW, of
 from tests.stored import load, opened
+from tests.utils.verdict.test_rules import case
 
 BY = "SimGrid 3.32"
 REAL, MODEL = "koop2008", "simulated-koop2008"
@@ -147,6 +151,20 @@ def test_messages_say_so():
         assert "All of this is SIMULATED" in notify.body(news, NOW)
     news = [ALERT]
     assert "SIMULATED" not in notify.subject(news) + notify.body(news, NOW)
+
+
+@pytest.mark.parametrize(
+    ("system", "provenance", "simulated"),
+    [(REAL, {}, False), (REAL, {words.SIMULATED: BY}, True), (MODEL, {}, True)],
+)
+def test_a_run_is_simulated_by_its_system_or_by_what_a_case_says(system, provenance, simulated):
+    def evidence(*cases):
+        sessions = [Session("a", 0.0, 1.0, "host", "reframe", "", 0, cases)]
+        return Evidence(None, None, sessions, "a", None, Nodes(), system)
+
+    measured = dataclasses.replace(case(0), system=system, provenance=provenance)
+    assert evidence(measured).simulated == simulated
+    assert evidence().simulated == (system == MODEL)
 
 
 def test_neither_the_name_nor_the_fact_is_there_alone():

@@ -25,6 +25,11 @@ def test_severities_are_those_of_the_data_model_of_logs():
     assert in_order == sorted({*in_order})
 
 
+def test_texts_are_sent_without_codes_and_numbers_as_they_are():
+    values = ["plain", "\x1b[31mred", 2.5, True, ["\x07", 3]]
+    assert telemetry._plain(values) == ["plain", "\\x1b[31mred", 2.5, True, ["\\x07", 3]]
+
+
 @pytest.mark.parametrize("length", [57, 58])
 def test_a_measure_with_a_longer_name_than_bencher_takes_is_left_out_and_told(length):
     name = "m" * length
