@@ -8,6 +8,7 @@ from acceptance.detection.common_mode import deviations, levels, outstanding, un
 from acceptance.detection.constants import (
     NIGHT_CASES,
     NIGHT_LEAST,
+    NIGHT_PAST,
     NIGHT_PAST_FEWEST,
     NIGHT_RARE,
     NIGHT_SHARE,
@@ -118,3 +119,12 @@ def test_a_spell_of_slow_nights_teaches_nothing_until_another_one_came():
     more = outstanding(made(*usual, *spell, *usual, *spell, *usual, 0.9))
     assert [*more][:6] == [40, 41, 42, 83, 84, 85]
     assert more.get(126, 0) < more[83]
+
+
+def test_spells_of_a_past_that_is_over_are_forgotten():
+    usual, spell = [0.001, 0.002, 0.0015, 0.0005], [0.9, 0.9, 0.9]
+    start = [*usual * 10, *spell, *usual * 10, *spell]
+    for nights, told in ((40, False), (NIGHT_PAST + 4, True)):
+        changes = [*start, *usual * (nights // 4), 0.9]
+        found = outstanding(made(*changes))
+        assert (len(changes) - 1 in found) == told

@@ -8,7 +8,7 @@ from acceptance.core.pairs import PairMatrix
 from acceptance.fabric import outputs
 from acceptance.fabric.routes import Routes, choose
 from acceptance.nodes import Culprit
-from acceptance.nodes.cables import Ways, with_cables
+from acceptance.nodes.cables import STRAY, TAILS, Ways, _density, with_cables
 from acceptance.nodes.culprits import find
 from tests.ibsim import Fabric, fat_tree
 from tests.routed import Routed, hops
@@ -25,6 +25,16 @@ def routed(tmp_path_factory):
 def cables(routed, matrix, culprits=()):
     ways = Ways(matrix.nodes, routed.topology, routed.routes)
     return with_cables(matrix, ways, culprits)
+
+
+@pytest.mark.parametrize("tails", TAILS)
+def test_all_values_of_a_pair_have_the_chance_of_one(tails):
+    """But for strays, each of which is as likely in all of its range."""
+    spread = 0.02
+    off, step = np.linspace(-400 * spread, 400 * spread, 400_001, retstep=True)
+    stray = np.exp(_density(np.array([1e9]), spread, tails))
+    whole = (np.exp(_density(off, spread, tails)) - stray).sum() * step
+    assert whole == pytest.approx(1 - 1 / STRAY, rel=1e-4)
 
 
 def test_a_healthy_fabric_has_no_culprit(routed):

@@ -7,8 +7,16 @@ import pytest
 
 from acceptance.core.text import number_text
 from acceptance.nodes import Culprit
-from acceptance.nodes.explanations import _is_certain
-from acceptance.nodes.fit import FAR_FEWEST, FAR_QUANTILE, SMALLEST, Fit, reach, spread
+from acceptance.nodes.explanations import _is_certain, two_parts
+from acceptance.nodes.fit import (
+    FAR_FEWEST,
+    FAR_QUANTILE,
+    SMALLEST,
+    Fit,
+    mean_both_ways,
+    reach,
+    spread,
+)
 
 
 def test_the_spread_of_few_and_of_many_values_is_that_of_their_noise():
@@ -72,3 +80,23 @@ def test_a_single_pair_is_not_counted(pairs, of, said):
     )
     numbers = f"(50 instead of {number_text(100.0)} MB/s), measured again alone: 0.51"
     assert it.numbers.replace("its ", "") == f"{said}0.50 of the bandwidth of good pairs {numbers}"
+
+
+def test_of_a_pair_each_direction_that_has_a_value_counts():
+    nan = np.nan
+    loss = np.array([[nan, 0.1, 0.5, nan], [0.3, nan, nan, nan], [nan, 0.2, nan, nan], [nan] * 4])
+    expected = [[nan, 0.2, 0.5, nan], [0.2, nan, 0.2, nan], [0.5, 0.2, nan, nan], [nan] * 4]
+    np.testing.assert_allclose(mean_both_ways(loss), expected)
+
+
+@pytest.mark.parametrize(("inside", "parts"), [(0, [(0, 1, 2)]), (2, [(0, 1, 2)]), (6, [])])
+def test_two_parts_are_good_inside_of_each(inside, parts):
+    """Of 28 pairs inside some may be slow, as between the parts, but no more than a tenth."""
+    logs = 0.01 * np.random.default_rng(3).standard_normal((9, 9))
+    logs[:3, 3:] += 0.4
+    logs[3:, :3] += 0.4
+    logs[np.diag_indices(9)] = np.nan
+    pairs = [(i, j) for i in range(3, 9) for j in range(3, 9) if i != j]
+    for i, j in pairs[:: len(pairs) // inside] if inside else ():
+        logs[i, j] += 0.4
+    assert [each.nodes for each in two_parts(logs, "bandwidth")] == parts
