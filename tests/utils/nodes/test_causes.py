@@ -109,3 +109,9 @@ def test_of_two_nodes_a_way_has_its_cause_although_there_is_one_distance():
     slow = Culprit(kind=ONE_WAY, nodes=("n0",), others=("n1",), quantity="bandwidth")
     (told,) = causes.with_causes(two, [slow], FACTS)
     assert told.cause.kind == "link-trained-lower"
+
+
+def test_the_way_to_far_pairs_is_taken_from_a_curve_but_never_more_than_half_of_it():
+    curve = Curve((8, 16, 32), (1.0, 2.0, 4.0), (1.5, 2.5, 5.0), (0.2, None))
+    nearer = causes._nearer(curve, 0.75)
+    assert nearer == Curve(curve.sizes, (0.5, 1.25, 3.25), (1.0, 1.75, 4.25), (0.2, None))

@@ -7,7 +7,7 @@ import pytest
 
 from acceptance.core.text import number_text
 from acceptance.nodes import Culprit
-from acceptance.nodes.explanations import _is_certain, two_parts
+from acceptance.nodes.explanations import _chance, _is_certain, two_parts
 from acceptance.nodes.fit import (
     FAR_FEWEST,
     FAR_QUANTILE,
@@ -100,3 +100,11 @@ def test_two_parts_are_good_inside_of_each(inside, parts):
     for i, j in pairs[:: len(pairs) // inside] if inside else ():
         logs[i, j] += 0.4
     assert [each.nodes for each in two_parts(logs, "bandwidth")] == parts
+
+
+def test_of_what_is_slow_several_times_the_strongest_proves_nothing_alone():
+    """The values of one column: what a pair showed. Without noise each is a negative logarithm."""
+    nan = np.nan
+    found = _chance(np.array([[9.0, 9.0, 1.0, 2.0], [nan, 1.0, 1.0, 2.0], [nan, nan, nan, 2.0]]))
+    # Two values leave one, three leave two: chi-squared with two and with four degrees of freedom.
+    assert found == pytest.approx([1.0, np.exp(-1), np.exp(-1), np.exp(-4) * (1 + 4)])

@@ -49,6 +49,13 @@ def test_of_published_rows_only_peaks_between_two_nodes_judge_a_model():
     }
 
 
+def test_no_other_metric_than_a_peak_is_judged_as_published():
+    large = {**PAIR, "message_size": "4194304"}
+    assert beyond("osu.bw", "bandwidth", large) is None
+    assert not judged_as_published("osu.bw", "bandwidth", large)
+    assert judged_as_published("osu.bw", "bandwidth_peak", PAIR)
+
+
 def test_small_latencies_are_an_input_of_the_model():
     assert is_input("latency", {"sizes": "small"})
     assert is_input("latency", {"message_size": "1..63"})
