@@ -28,7 +28,7 @@ from acceptance.core import machine
 from acceptance.core.findings import UNPATCHED, Finding
 from acceptance.core.paths import Workspace
 from acceptance.core.state_files import StoredFault
-from acceptance.rfm import half_made, marks
+from acceptance.rfm import half_made, marks, recording
 
 from . import no_case, progress, shared_machine
 from .outputs import bound_message, bound_tail
@@ -300,37 +300,44 @@ def stop_when_told(rest):
     return snooze
 
 
+def say(line):
+    """Show a line, whatever becomes of the log."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def let_stops_through(report):
     """Report a fault of a log's handler, unless it is the end of the session that came there.
 
     Nor where it is a perflog that cannot be written: that belongs into the log (`tell_lost_line`).
     Of a log that cannot be written one line is shown, not a traceback for each line that it lacks.
     """
+    report = recording.told_once(report, say)
 
     def handle_error(handler, record):
         fault = sys.exc_info()[1]
-        broken = isinstance(fault, OSError)
-        if (broken and isinstance(handler, MultiFileHandler)) or isinstance(fault, ForceExitError):
+        is_perflog = isinstance(handler, MultiFileHandler)
+        if isinstance(fault, ForceExitError) or (is_perflog and isinstance(fault, OSError)):
             raise
-        if broken:
-            place = getattr(handler, "baseFilename", "standard output")
-            tell_broken_log(place, fault.strerror or str(fault))
-        else:
-            report(handler, record)
+        report(handler, record)
 
     return handle_error
 
 
-@functools.cache
-def tell_broken_log(path, why):
-    """Say on the standard error that a log lacks lines, once for each reason."""
-    with contextlib.suppress(OSError):
-        print(
-            f"{path}: cannot be written: {why}; lines of this run are missing there: make room, or "
-            "make it writable, and measure again",
-            file=sys.stderr,
-            flush=True,
-        )
+def tell_last_lines(close):
+    """Tell of a log whose last lines cannot be written, without a traceback.
+
+    Where NFS says only then that a perflog lacks lines, ReFrame fails as ever.
+    """
+
+    def close_or_tell(handler):
+        try:
+            close(handler)
+        except OSError as err:
+            if isinstance(handler, MultiFileHandler):
+                raise
+            recording.tell_broken_log(handler, err, say)
+
+    return close_or_tell
 
 
 def tell_lost_line(emit):
@@ -529,7 +536,14 @@ PATCHES = (
         "it keeps runs on one machine apart",
         judges=_OTHERS,
     ),
-    # Python's own: ReFrame's handlers of its log derive from it.
+    # Python's own: ReFrame's handlers of its log derive from these.
+    Patch(
+        f"{logging.__name__}:FileHandler.close",
+        tell_last_lines,
+        "ends with a traceback where the last lines of its log cannot be written",
+        "it warns of a log that it cannot close",
+        raises=(OSError,),
+    ),
     Patch(
         f"{logging.__name__}:Handler.handleError",
         let_stops_through,

@@ -6,13 +6,14 @@ Each run leaves its mark, a log and its results in `$ACCEPTANCE_VAR` (`Workspace
 `acceptance` reads them. Handlers of logs and perflogs that the site has stay as they are.
 """
 
+import functools
 import sys
 
 from acceptance.core.paths import Workspace
 from acceptance.rfm import recording
 
 WORKSPACE = Workspace.of()
-recording.begin(WORKSPACE, sys.argv[1:])
+recording.begin(WORKSPACE, sys.argv[1:], functools.partial(print, file=sys.stderr))
 recording.add_handler(recording.log(WORKSPACE))
 
 site_configuration = {"storage": [recording.storage(WORKSPACE)]}

@@ -5,6 +5,7 @@ of them. A site adds a file; nothing here changes. Systems may also be in anothe
 `$ACCEPTANCE_SYSTEMS/config/systems/`.
 """
 
+import functools
 import os
 import re
 import runpy
@@ -18,7 +19,7 @@ from acceptance.machine import SLURM
 from acceptance.rfm import configuration, half_made, marks, recording
 
 WORKSPACE = Workspace.of()
-RUN = recording.begin(WORKSPACE, sys.argv[1:])
+RUN = recording.begin(WORKSPACE, sys.argv[1:], functools.partial(print, file=sys.stderr))
 if marks.started_in():
     # Each run keeps its raw outputs in folders of its own, two of one second, too. No key of the
     # configuration does it; ReFrame reads this variable after its configuration.

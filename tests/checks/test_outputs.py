@@ -3,15 +3,16 @@
 import errno
 import os
 from logging import StreamHandler
+from unittest.mock import Mock
 
 import pytest
 from reframe.core.exceptions import LoggingError
 from reframe.core.logging import MultiFileHandler
 
 from acceptance.core.errors import MESSAGE, QUOTED, ParseError
-from acceptance.rfm import run_log
+from acceptance.rfm import recording, run_log
 from checks.outputs import bound_message, bound_tail
-from checks.reframe_patches import let_stops_through, tell_broken_log, tell_lost_line
+from checks.reframe_patches import let_stops_through, tell_last_lines, tell_lost_line
 from tests import stored as results
 from tests.conftest import DATA, Site
 from tests.recorded import REPLAYED
@@ -156,9 +157,15 @@ def test_a_full_disk_below_a_perflog_is_told_in_the_log_and_below_another_log_on
     with pytest.raises(LoggingError, match=r"^case\.log: No space left on device$"):
         tell_lost_line(write)(perflog, None)
     other = StreamHandler()
-    tell_broken_log.cache_clear()
+    recording._told.clear()
     for _ in range(2):
         write(other, "record")
+    # At the end what it still has cannot be written, either.
+    close = Mock(side_effect=full)
+    tell_last_lines(close)(other)
+    close.assert_called_once_with(other)
+    with pytest.raises(OSError, match="No space left"):
+        tell_last_lines(close)(perflog)
     assert capsys.readouterr().err.count("standard output: cannot be written: No space left") == 1
     assert reported == []
     write(other, "record", ValueError("no number"))

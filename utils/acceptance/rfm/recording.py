@@ -4,9 +4,11 @@
 site.
 """
 
+import contextlib
+import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,12 +19,13 @@ from acceptance.core.state_files import StoredFault
 from acceptance.rfm import marks, run_log
 
 
-def begin(workspace: Workspace, arguments: Sequence[str]) -> int:
+def begin(workspace: Workspace, arguments: Sequence[str], say: Callable[[str], None]) -> int:
     """Leave the mark of the run that this process is, and make the folder of its log.
 
     `arguments` are those of ReFrame. Return the number of the run; 0 where this is none. To be
     called before anything can go wrong, so that no older run is taken for this one: without a mark
-    it does not start, nor without a log, by which it is judged.
+    it does not start, nor without a log, by which it is judged. It will `say` one line of a log
+    that takes no more lines later on.
     """
     number, needs = 0, "mark"
     try:
@@ -35,7 +38,39 @@ def begin(workspace: Workspace, arguments: Sequence[str]) -> int:
         raise SystemExit(f"{err}; a run needs that for its {needs}, and does not start") from None
     # ReFrame makes the folders of its results, but not that of its log.
     workspace.logs.mkdir(parents=True, exist_ok=True)
+    if number:
+        report = told_once(logging.Handler.handleError, say)
+        logging.Handler.handleError = report  # type: ignore[method-assign]
     return number
+
+
+#: The logs that lack lines, and why, as they were told.
+_told = set[tuple[str, str]]()
+
+
+def told_once(report: Callable[..., None], say: Callable[[str], None]) -> Callable[..., None]:
+    """Return what tells that a log cannot be written; of other faults it gives a `report`."""
+
+    def handle_error(handler: logging.Handler, record: logging.LogRecord) -> None:
+        fault = sys.exc_info()[1]
+        if isinstance(fault, OSError):
+            tell_broken_log(handler, fault, say)
+        else:
+            report(handler, record)
+
+    return handle_error
+
+
+def tell_broken_log(handler: logging.Handler, fault: OSError, say: Callable[[str], None]) -> None:
+    """Say that a log lacks lines, once for each reason."""
+    place, why = getattr(handler, "baseFilename", "standard output"), fault.strerror or str(fault)
+    if (place, why) not in _told:
+        _told.add((place, why))
+        with contextlib.suppress(OSError):
+            say(
+                f"{place}: cannot be written: {why}; lines of this run are missing there: make "
+                "room, or make it writable, and measure again"
+            )
 
 
 #: Bytes that a log needs, at least, before a run begins: some lines.
