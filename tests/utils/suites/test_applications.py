@@ -74,6 +74,7 @@ def test_good_outputs_give_their_times_and_rates():
         ("cpmd", "-683.00000 -683.00000 -682.99995", "-683.0 -683.0 -680.0", "EHAM is not"),
         ("cpmd", "=       -683.0", "=       -583.0", "it did not restart from it"),
         ("cpmd", "         4  0.00012", "            0.00012", "4 steps of 5"),
+        ("cpmd", "     5 STEPS", "     1000000000000 STEPS", "5 steps of 1000000000000"),
         ("specmpi", '262.012345,5.973,1,S,,,,,,"Sel', '62.012345,5.973,1,S,,,,,,"Sel', "times of"),
         ("specmpi", '"Tested', '"tested', "the table is cut"),
         ("specmpi", "262.012345", "2,62.012345", "13 values under a title of 12"),

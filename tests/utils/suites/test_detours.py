@@ -66,6 +66,25 @@ def test_what_is_not_whole_is_refused(text, fault):
         detours.Measured(text, ranks=2)
 
 
+@pytest.mark.parametrize("number", [10**9, 10**30])
+@pytest.mark.parametrize(
+    ("pattern", "text", "fault"),
+    [
+        ('"pattern":"detours","ranks":2', '"pattern":"detours","ranks":{}', "pairs are missing"),
+        ('("type":"options".*)"ranks":1', r'\1"ranks":{}', "no pair of this round"),
+        ('"second":1', '"second":{}', "no pair of this round"),
+    ],
+)
+def test_nothing_is_made_of_so_many_as_a_text_says(pattern, text, fault, number):
+    with pytest.raises(ParseError, match=fault):
+        detours.Measured(changed(pattern, text.format(number)))
+
+
+def test_an_end_before_the_options_is_refused():
+    with pytest.raises(ParseError, match="the end before the options"):
+        detours.Measured(changed(r'{"type":"options".*\n(.*\n)*{"type":"end"}', '{"type":"end"}'))
+
+
 def test_a_slow_exchange_is_slow():
     slow = re.search(r'"slow","number":\d+,"first_ns":\[(\d+),\d+,\d+,(\d+)\]', TEXT)
     text = TEXT.replace(f",{slow[2]}]", f",{int(slow[2]) - 10**8}]")

@@ -177,7 +177,7 @@ class Output(LineReader):
             raise self.error(f"EHAM is not conserved: {first['EHAM']:g} to {last['EHAM']:g} A.U.")
         steps = [int(row["NFI"]) for row in dynamics.dynamics]
         asked = int(dynamics.facts.get("steps", 0))
-        if steps != [*range(steps[0], steps[0] + asked)]:
+        if len(steps) != asked or steps != [*range(steps[0], steps[0] + asked)]:
             raise self.error(f"the dynamics has {len(steps)} steps of {asked}")
 
 

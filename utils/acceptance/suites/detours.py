@@ -143,8 +143,8 @@ class Measured(LineReader):
         self.head: dict[type, Any] = {}
         #: Pair -> its exchanges that are written.
         self.pairs: dict[Pair, list[Exchange]] = {}
-        #: Round and ranks of the pairs that are to come.
-        self.left: set[tuple[int, int, int]] = set()
+        #: Round and ranks of the pairs that have come.
+        self.told: set[tuple[int, int, int]] = set()
         self.ranks: list[Detours] = []
         for line in self.lines():
             self._read_line(line)
@@ -192,19 +192,22 @@ class Measured(LineReader):
             self.check_run(record, self.asked)
         elif isinstance(record, End):
             self._check_pair()
-            if missing := len(self.left) or self.run.ranks - len(self.ranks):
-                raise self.error(f"{missing} {'pairs' if self.left else 'ranks'} are missing")
+            if Options not in self.head:
+                raise self.error("the end before the options")
+            each, nodes = self._placed()
+            pairs = each * (nodes // 2 + nodes % 2) - len(self.told)
+            if missing := pairs or self.run.ranks - len(self.ranks):
+                raise self.error(f"{missing} {'pairs' if pairs else 'ranks'} are missing")
         self.head[kind] = record
-        if isinstance(record, Options):
-            self.left = self._planned(record.ranks)
 
     def _read_pair(self, pair: Pair) -> None:
         self._check_pair()
-        if (key := (pair.round, pair.first, pair.second)) not in self.left:
+        key = pair.round, pair.first, pair.second
+        if key in self.told or not self._is_planned(*key):
             raise self.error(
                 f"ranks {pair.first} and {pair.second} are no pair of this round, or stand twice"
             )
-        self.left.remove(key)
+        self.told.add(key)
         if (
             not pair.usual_us <= pair.median_us <= pair.p99_us <= pair.p999_us
             or pair.slow > pair.exchanges
@@ -214,12 +217,23 @@ class Measured(LineReader):
             raise self.error("what is slow is not half as long again as usual")
         self.pairs[pair] = []
 
-    def _planned(self, each: int) -> set[tuple[int, int, int]]:
-        """Return round and ranks of all pairs: nodes 0 and 1, 2 and 3; the last one with node 0."""
-        nodes = self.run.ranks // each
-        pairs = [(0, node, node + 1) for node in range(0, nodes - 1, 2)]
-        pairs += [(1, 0, nodes - 1)] if nodes % 2 else []
-        return {(n, a * each + k, b * each + k) for n, a, b in pairs for k in range(each)}
+    def _placed(self) -> tuple[int, int]:
+        """Return the ranks of a node, and the nodes."""
+        each = self.head[Options].ranks
+        return each, self.run.ranks // each
+
+    def _is_planned(self, number: int, first: int, second: int) -> bool:
+        """Tell whether ranks are a pair of a round: of nodes 0 and 1, 2 and 3; of the last and 0.
+
+        No list of all is made: how many there are is what a text says.
+        """
+        each, nodes = self._placed()
+        (a, rank), (b, other) = divmod(first, each), divmod(second, each)
+        if number == 0:
+            together = a % 2 == 0 and b == a + 1 < nodes
+        else:
+            together = (number, a, b, nodes % 2) == (1, 0, nodes - 1, 1)
+        return together and rank == other
 
     def _read_exchange(self, row: Exchange) -> None:
         if not self.pairs:
