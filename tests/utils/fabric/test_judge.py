@@ -74,6 +74,9 @@ def test_a_counter_is_judged_by_its_growth(before, now, hours, expected):
 def test_a_full_counter_is_said_to_be_full():
     (told,), _ = seen({END: {"LinkDownedCounter": 255}}, {END: {"LinkDownedCounter": 255}})
     assert "255, where it stops counting" in told.text
+    for last, full in ((255, " (and full)"), (254, "")):
+        told, _ = seen({END: {"LinkDownedCounter": last}}, {END: {"LinkDownedCounter": 100}})
+        assert f"LinkDownedCounter +{last - 100}{full} in 1.0 h" in told[0].text
 
 
 def test_a_host_may_go_down_with_its_node():

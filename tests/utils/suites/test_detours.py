@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from msgspec.structs import replace
 
 from acceptance.core.errors import ParseError
 from acceptance.suites import check_of, detours, find
@@ -51,6 +52,8 @@ def test_what_stands_before_and_after_is_not_of_the_program():
         (changed(r'"beyond_us":[\d.]+', '"beyond_us":1'), "not half as long again"),
         (changed(r'"slow":\d+', '"slow":133'), "or more are slow"),
         (changed(r'"median_us":[\d.]+', '"median_us":1'), "percentiles do not grow"),
+        (changed(r'"p99_us":[\d.]+', '"p99_us":33880.6'), "percentiles do not grow"),
+        (changed(r'"p999_us":[\d.]+', '"p999_us":1'), "percentiles do not grow"),
         (changed(r'{"type":"detours","rank":0.*\n', ""), "rank 1 where 0 should be"),
         (changed(r'{"type":"detours","rank":1.*\n', ""), "1 ranks are missing"),
         (changed(r'"lost_us":[\d.]+', '"lost_us":9e9'), "no number"),
@@ -78,6 +81,31 @@ def test_what_is_not_whole_is_refused(text, fault):
 def test_nothing_is_made_of_so_many_as_a_text_says(pattern, text, fault, number):
     with pytest.raises(ParseError, match=fault):
         detours.Measured(changed(pattern, text.format(number)))
+
+
+@pytest.mark.parametrize("each", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("nodes", "pairs"),
+    [
+        (2, {(0, 0, 1)}),
+        (3, {(0, 0, 1), (1, 0, 2)}),
+        (4, {(0, 0, 1), (0, 2, 3)}),
+        (7, {(0, 0, 1), (0, 2, 3), (0, 4, 5), (1, 0, 6)}),
+    ],
+)
+def test_each_rank_of_a_node_meets_that_of_another_one(nodes, pairs, each):
+    """Nodes 0 and 1, 2 and 3; in a second round the last one of an odd number, and node 0."""
+    ranks = range(nodes * each + 1)
+    measured = detours.Measured(TEXT)
+    measured.head[detours.Run] = replace(measured.run, ranks=nodes * each)
+    options = measured.head[detours.Options]
+    measured.head[detours.Options] = replace(options, ranks=each)
+    found = {
+        (number, first, second)
+        for number in range(3) for first in ranks for second in ranks
+        if measured._is_planned(number, first, second)
+    }  # fmt: skip
+    assert found == {(n, a * each + k, b * each + k) for n, a, b in pairs for k in range(each)}
 
 
 def test_an_end_before_the_options_is_refused():
