@@ -125,6 +125,6 @@ def test_spells_of_a_past_that_is_over_are_forgotten():
     usual, spell = [0.001, 0.002, 0.0015, 0.0005], [0.9, 0.9, 0.9]
     start = [*usual * 10, *spell, *usual * 10, *spell]
     for nights, told in ((40, False), (NIGHT_PAST + 4, True)):
-        changes = [*start, *usual * (nights // 4), 0.9]
+        changes = [*start, *usual * (nights // 4), 0.05]
         found = outstanding(made(*changes))
         assert (len(changes) - 1 in found) == told
