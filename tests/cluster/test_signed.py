@@ -20,7 +20,7 @@ NODES = ("node1", "node2", "node3", "node4")
 #: Of the benchmarks a single one: links and nodes are measured whatever is chosen.
 CASES = (
     *("--", "-n", "Barrier%np=2%placement=inter-node", "-S", "ImbMpi1.repetitions=5"),
-    *("-S", "AllPairs.limit=30"),
+    *("-S", "AllPairs.limit=60"),
 )
 #: So slow that the processors of a busy machine do not matter; the interfaces say 1 Gb/s.
 RATE, SLOW = "400mbit", "100mbit"
