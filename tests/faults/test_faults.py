@@ -21,7 +21,12 @@ def base(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "name",
-    ["quota: 16 KiB a file", "a segfault after a full table, make run", "kill 5 of make run"],
+    [
+        "quota: 4 KiB a file",
+        "quota: 16 KiB a file",
+        "a segfault after a full table, make run",
+        "kill 5 of make run",
+    ],
 )
 def test_a_fault_loses_nothing_and_nothing_is_falsely_green(base, tmp_path, name):
     row = BY_NAME[name]

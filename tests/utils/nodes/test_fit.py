@@ -91,7 +91,7 @@ def test_of_a_pair_each_direction_that_has_a_value_counts():
 
 @pytest.mark.parametrize(("inside", "parts"), [(0, [(0, 1, 2)]), (2, [(0, 1, 2)]), (6, [])])
 def test_two_parts_are_good_inside_of_each(inside, parts):
-    """Of 28 pairs inside some may be slow, as between the parts, but no more than a tenth."""
+    """Of the 30 pairs inside the larger one some may be slow, but no more than a tenth."""
     logs = 0.01 * np.random.default_rng(3).standard_normal((9, 9))
     logs[:3, 3:] += 0.4
     logs[3:, :3] += 0.4

@@ -177,9 +177,9 @@ def test_a_fault_in_another_pattern_is_refused(name, old, new, words):
     ("mode", "simulated", "time", "repeat"),
     [
         ("smoke", False, "1", str(patterns.FEW_REPEATS)),
-        ("full", False, None, None),
+        ("acceptance", False, None, None),
         ("smoke", True, str(patterns.SIMULATED), "1"),
-        ("full", True, str(patterns.SIMULATED), "1"),
+        ("acceptance", True, str(patterns.SIMULATED), "1"),
     ],
 )
 def test_loops_are_short_in_smoke_and_shorter_in_simulated_time(mode, simulated, time, repeat):

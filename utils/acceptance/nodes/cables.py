@@ -312,7 +312,7 @@ def _explains(
 ) -> bool:
     """Tell whether the slow pairs of a culprit that is no group go over a link.
 
-    What several nodes share is told by the nodes of its pairs, of which others are good together.
+    Other pairs of the same nodes may be good: of an uplink most are, and they count for nothing.
     """
     if culprit.kind not in (NODE, SENDS, RECEIVES, WAY, ONE_WAY, UPLINK):
         return False

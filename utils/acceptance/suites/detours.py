@@ -225,7 +225,7 @@ class Measured(LineReader):
     def _is_planned(self, number: int, first: int, second: int) -> bool:
         """Tell whether ranks are a pair of a round: of nodes 0 and 1, 2 and 3; of the last and 0.
 
-        No list of all is made: how many there are is what a text says.
+        No list of all is made: a damaged text may state any number of them.
         """
         each, nodes = self._placed()
         (a, rank), (b, other) = divmod(first, each), divmod(second, each)
